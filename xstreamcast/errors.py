@@ -1,0 +1,149 @@
+"""Errors: a code, a place, a hint.
+
+Every error a user can meet is an :class:`XStreamError` that carries
+
+* ``code``  a W3C code (``XPST0003``, ``FORG0001``) or one of ours (``XSC0001`` …),
+* ``place`` where in the query or in the input it happened,
+* ``hint``  what to do about it.
+
+Codes map to classes that also subclass Python's own exceptions, so that ``except TypeError`` works:
+
+>>> issubclass(error_class("XPTY0004"), TypeError)
+True
+>>> print(error("XSC0001", "mismatched tag", Place("feed.xml", line=3, column=14), hint="close <a> first"))
+XSC0001 feed.xml:3:14 mismatched tag
+  hint: close <a> first
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is: a source, then a line and column (from 1) or a byte offset (from 0)."""
+
+    source: str = ""
+    line: int | None = None
+    column: int | None = None
+    offset: int | None = None
+
+    def __str__(self) -> str:
+        text = self.source
+        if self.line is not None:
+            text += f":{self.line}"
+            if self.column is not None:
+                text += f":{self.column}"
+        elif self.offset is not None:
+            text += f"@{self.offset}"
+        return text.lstrip(":")
+
+
+class XStreamError(Exception):
+    """An error with a code, a place and a hint. ``excerpt`` is the offending line with a caret under it."""
+
+    def __init__(
+        self, code: str, message: str, place: Place | None = None, hint: str = "", excerpt: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.place = place
+        self.hint = hint
+        self.excerpt = excerpt
+
+    def __str__(self) -> str:
+        parts = [self.code, str(self.place) if self.place else "", self.message]
+        text = " ".join(part for part in parts if part)
+        if self.excerpt:
+            text += "\n" + self.excerpt
+        if self.hint:
+            text += f"\n  hint: {self.hint}"
+        return text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Exceptions cross process borders on Spark; the default only replays ``args``.
+        return (type(self), (self.code, self.message, self.place, self.hint, self.excerpt))
+
+
+class XQueryError(XStreamError):
+    """Any error the W3C specifications define a code for."""
+
+
+class XQuerySyntaxError(XQueryError, SyntaxError):
+    """XPST0003 and its kin: the text is not a query."""
+
+    def __str__(self) -> str:  # SyntaxError brings its own
+        return XStreamError.__str__(self)
+
+
+class XQueryNameError(XQueryError, NameError):
+    """XPST0008, XPST0017, XPST0081: a name nobody declared."""
+
+
+class XQueryTypeError(XQueryError, TypeError):
+    """XPTY…, XPDY0050, FORG0006 …: a value of the wrong type."""
+
+
+class XQueryValueError(XQueryError, ValueError):
+    """FORG0001, FOCA…, FODT…: a value outside the domain."""
+
+
+class XQueryArithmeticError(XQueryError, ArithmeticError):
+    """FOAR0001, FOAR0002: division by zero, overflow."""
+
+
+class UnsupportedError(XQueryError, NotImplementedError):
+    """A declared gap: the construct exists in the language and is refused by name."""
+
+
+class XMLError(XStreamError, ValueError):
+    """XSC0001: the input is not well-formed XML, or uses what we refuse (external entities, expansion bombs)."""
+
+
+class WireError(XStreamError, ValueError):
+    """XSC0002 …: the input is XML but not a fragment, a change or a tag structure."""
+
+
+_BY_CODE: dict[str, type[XStreamError]] = {
+    "XPST0003": XQuerySyntaxError,
+    "XPST0008": XQueryNameError,
+    "XPST0017": XQueryNameError,
+    "XPST0081": XQueryNameError,
+    "FOAR0001": XQueryArithmeticError,
+    "FOAR0002": XQueryArithmeticError,
+    "FORG0006": XQueryTypeError,
+    "XPDY0050": XQueryTypeError,
+    "XSC0001": XMLError,
+}
+
+_BY_PREFIX: tuple[tuple[str, type[XStreamError]], ...] = (
+    ("XPTY", XQueryTypeError),
+    ("XQTY", XQueryTypeError),
+    ("FOTY", XQueryTypeError),
+    ("FORG", XQueryValueError),
+    ("FOCA", XQueryValueError),
+    ("FOCH", XQueryValueError),
+    ("FODT", XQueryValueError),
+    ("FORX", XQueryValueError),
+    ("FOJS", XQueryValueError),
+    ("XSC", WireError),
+)
+
+
+def error_class(code: str) -> type[XStreamError]:
+    """The exception class of a code."""
+    if code in _BY_CODE:
+        return _BY_CODE[code]
+    for prefix, cls in _BY_PREFIX:
+        if code.startswith(prefix):
+            return cls
+    return XQueryError
+
+
+def error(
+    code: str, message: str, place: Place | None = None, hint: str = "", excerpt: str = ""
+) -> XStreamError:
+    """The exception for a code: ``raise error("XPTY0004", "…", place)``."""
+    return error_class(code)(code, message, place, hint, excerpt)
