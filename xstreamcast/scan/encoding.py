@@ -1,0 +1,207 @@
+"""From a file, a pipe or a compressed file to plain XML: UTF-8, no byte order mark, no internal DTD subset.
+
+Everything that reads XML reads it through :func:`plain_xml`, so encodings, compression and DTDs are dealt with once.
+Line and byte positions survive wherever the input was UTF-8 without a DTD: the XML declaration is blanked, not cut.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import io
+import lzma
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Final, cast
+
+from xstreamcast.errors import Place, error
+
+Source = str | Path | BinaryIO
+
+CHUNK: Final = 1 << 18
+PROLOG_LIMIT: Final = 1 << 24
+"""How far we look for the root element before deciding whether a DTD stands before it."""
+
+_COMPRESSED: Final[tuple[tuple[bytes, Callable[[BinaryIO], BinaryIO]], ...]] = (
+    (b"\x1f\x8b", lambda file: cast(BinaryIO, gzip.GzipFile(fileobj=file))),
+    (b"BZh", lambda file: cast(BinaryIO, bz2.BZ2File(file))),
+    (b"\xfd7zXZ\x00", lambda file: cast(BinaryIO, lzma.LZMAFile(file))),  # noqa: SIM115 - as in open_input
+)
+
+_BOMS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# Without a mark the first two characters, "<?" or "<x", betray the width and the order (XML 1.0, appendix F).
+_WIDTHS: Final = (
+    (re.compile(rb"<\x00[^\x00]\x00"), "utf-16-le"),
+    (re.compile(rb"\x00<\x00[^\x00]"), "utf-16-be"),
+    (re.compile(rb"<\x00\x00\x00"), "utf-32-le"),
+    (re.compile(rb"\x00\x00\x00<"), "utf-32-be"),
+)
+_DECLARATION: Final = re.compile(rb"<\?xml[ \t\r\n][^?>]*\?>")
+_ENCODING: Final = re.compile(rb"""encoding[ \t\r\n]*=[ \t\r\n]*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
+_PROLOG: Final = re.compile(rb"(?:[ \t\r\n]+|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)
+_DOCTYPE_HEAD: Final = re.compile(rb"""<!DOCTYPE(?:[^\[>"']|"[^"]*"|'[^']*')*([\[>])""")
+
+
+def source_name(source: Source) -> str:
+    """How errors call an input."""
+    if isinstance(source, str | Path):
+        return "<stdin>" if str(source) == "-" else str(source)
+    return str(getattr(source, "name", "<input>"))
+
+
+def open_input(source: Source) -> BinaryIO:
+    """Open a path, ``-`` for standard input, or an open binary file; gz, bz2 and xz are known by their first bytes."""
+    if isinstance(source, str | Path):
+        if str(source) == "-":
+            file = cast(BinaryIO, sys.stdin.buffer)
+        else:
+            try:
+                file = open(source, "rb")  # noqa: SIM115 - closed by who asked for it
+            except OSError as fault:
+                hint = "give an existing file, or - for standard input"
+                raise error("XSC0006", fault.strerror or str(fault), Place(str(source)), hint) from None
+    else:
+        file = source
+    peekable = file if isinstance(file, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, file))
+    head = peekable.peek(8)
+    for magic, opener in _COMPRESSED:
+        if head.startswith(magic):
+            return opener(cast(BinaryIO, peekable))
+    return cast(BinaryIO, peekable)
+
+
+def read_chunks(file: BinaryIO, name: str = "<input>") -> Iterator[bytes]:
+    """What a file holds, in pieces; a pipe's pieces come as soon as they are there."""
+    read = getattr(file, "read1", file.read)
+    while True:
+        try:
+            chunk = read(CHUNK)
+        except (OSError, EOFError, lzma.LZMAError) as fault:
+            raise error("XSC0006", f"cannot be read on: {fault}", Place(name), "is the file truncated?") from None
+        if not chunk:
+            return
+        yield chunk
+
+
+def plain_xml(source: Source) -> Iterator[bytes]:
+    """The document of an input as plain XML, in chunks."""
+    name = source_name(source)
+    file = open_input(source)
+    try:
+        yield from plain_chunks(read_chunks(file, name), name)
+    finally:
+        if isinstance(source, str | Path) and str(source) != "-":
+            file.close()
+
+
+def plain_chunks(chunks: Iterable[bytes], name: str = "<input>") -> Iterator[bytes]:
+    """Chunks of XML in any encoding, with any DTD → chunks of plain XML."""
+    utf8 = _to_utf8(iter(chunks), name)
+    head = b""
+    for chunk in utf8:
+        head += chunk
+        internal = _internal_subset(head)
+        if internal is not None or len(head) > PROLOG_LIMIT:
+            break
+    else:
+        internal = None
+    rest = _again(head, utf8)
+    if internal:
+        from xstreamcast.scan.normalise import without_dtd
+
+        rest = without_dtd(rest, name)
+    yield from rest
+
+
+def _again(head: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    if head:
+        yield head
+    yield from rest
+
+
+def _internal_subset(head: bytes) -> bool | None:
+    """Whether a DTD with an internal subset stands before the root element; None when it cannot be told yet."""
+    match = _PROLOG.match(head)
+    at = match.end() if match else 0
+    rest = head[at : at + 9]
+    if b"<!DOCTYPE".startswith(rest[:9]) and len(rest) < 9:
+        return None
+    if rest != b"<!DOCTYPE":
+        # "<!-" and "<?" that the pattern did not pass are still open
+        return None if rest.startswith((b"<!-", b"<?")) or rest in (b"", b"<") else False
+    doctype = _DOCTYPE_HEAD.match(head, at)
+    return None if doctype is None else doctype[1] == b"["
+
+
+def _to_utf8(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    head = b""
+    for chunk in chunks:
+        head += chunk
+        if len(head) >= 4 and (b">" in head or len(head) >= 1024):
+            break
+    mark, encoding = next(((bom, enc) for bom, enc in _BOMS if head.startswith(bom)), (b"", ""))
+    head = head[len(mark) :]
+    if not encoding:
+        encoding = next((enc for pattern, enc in _WIDTHS if pattern.match(head)), "")
+    if encoding and encoding != "utf-8":
+        yield from _decoded(_again(head, chunks), encoding, name)
+        return
+    declaration = _DECLARATION.match(head)
+    declared = _ENCODING.search(declaration[0]) if declaration else None
+    spelled = declared[1].decode("ascii").lower() if declared else "utf-8"
+    if mark or spelled in ("utf-8", "utf8", "us-ascii", "ascii"):
+        if declaration:
+            head = _blank(declaration[0]) + head[declaration.end() :]
+        yield from _again(head, chunks)
+        return
+    if spelled.startswith(("utf-16", "utf16", "utf-32", "ucs")):
+        hint = "the bytes are not of that width; correct the declaration"
+        raise error("XSC0001", f"declared as {spelled} but it is not", Place(name, offset=0), hint)
+    yield from _decoded(_again(head, chunks), spelled, name)
+
+
+def _decoded(chunks: Iterator[bytes], encoding: str, name: str) -> Iterator[bytes]:
+    with suppress(LookupError):
+        info = codecs.lookup(encoding)
+        if getattr(info, "_is_text_encoding", True):
+            yield from _utf8_of(chunks, info.incrementaldecoder("strict"), encoding, name)
+            return
+    raise error("XSC0001", f"unknown encoding {encoding!r}", Place(name, offset=0), "convert the file to UTF-8")
+
+
+def _utf8_of(
+    chunks: Iterator[bytes], decoder: codecs.IncrementalDecoder, encoding: str, name: str
+) -> Iterator[bytes]:
+    first = True
+    offset = 0
+    for chunk in chunks:
+        try:
+            text = decoder.decode(chunk).encode()
+        except UnicodeError as fault:
+            place = Place(name, offset=offset + getattr(fault, "start", 0))
+            raise error("XSC0001", f"not {encoding}: {fault}", place, "is the encoding declared rightly?") from None
+        offset += len(chunk)
+        if first and text:
+            first = False
+            declaration = _DECLARATION.match(text)
+            if declaration:
+                text = _blank(declaration[0]) + text[declaration.end() :]
+        if text:
+            yield text
+    if decoder.getstate()[0]:
+        raise error("XSC0001", f"ends inside a character of {encoding}", Place(name, offset=offset), "truncated?")
+
+
+def _blank(declaration: bytes) -> bytes:
+    """White space of the same length and line breaks, which may stand where the declaration stood."""
+    return re.sub(rb"[^\r\n]", b" ", declaration)
