@@ -1,0 +1,79 @@
+"""Casting: documents into fragment streams and back (DBPL'03 §2, SIGMOD'04 §4–5)."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from xstreamcast.cast.fragmenter import Fragmenter
+from xstreamcast.cast.infer import infer_structure
+from xstreamcast.cast.materialise import Materialiser, View, materialise
+from xstreamcast.cast.order import ORDERS, Order, in_order, with_repeats, write_record
+from xstreamcast.errors import error
+from xstreamcast.model.change import Eos
+from xstreamcast.model.fragment import FragmentWriter
+from xstreamcast.model.structure import Structure
+from xstreamcast.scan.encoding import Source, open_input, plain_xml, source_name
+
+__all__ = ["ORDERS", "Materialiser", "Order", "View", "fragment", "infer_structure", "materialise"]
+
+
+def fragment(
+    document: Source,
+    out: BinaryIO,
+    structure: Structure | None = None,
+    *,
+    order: Order = "document",
+    seed: int = 0,
+    repeat: float = 0.0,
+    progress: Callable[[int], None] = lambda _: None,
+) -> int:
+    """Write a document as a fragment stream; the number of fragments written.
+
+    Without a structure one is inferred first, which reads the document twice (a pipe is kept on disk for that).
+
+    >>> import io
+    >>> out = io.BytesIO()
+    >>> from xstreamcast.model.structure import parse_structure
+    >>> tags = parse_structure('<structure><tag id="1" name="a"><tag id="2" name="b" type="filler"/></tag></structure>')
+    >>> fragment(io.BytesIO(b"<a><b>1</b><b>2</b></a>"), out, tags)
+    3
+    >>> materialise(io.BytesIO(out.getvalue()))
+    b'<a><b>1</b><b>2</b></a>'
+    """
+    if not 0 <= repeat <= 1:
+        raise error("XSC0043", f"a repeat probability of {repeat}", hint="it lies between 0 and 1")
+    if structure is None:
+        with _rereadable(document) as (first, second):
+            structure = infer_structure([first])
+            return fragment(second, out, structure, order=order, seed=seed, repeat=repeat, progress=progress)
+    rng = random.Random(seed)
+    fragmenter = Fragmenter(structure, source_name(document))
+    records = in_order(fragmenter.records(plain_xml(document), progress), order, structure, rng)
+    if repeat:
+        records = with_repeats(records, repeat, rng)
+    writer = FragmentWriter(out, structure)
+    count = 0
+    for record in records:
+        write_record(record, out)
+        count += 1
+    writer.write(Eos())
+    writer.close()
+    return count
+
+
+@contextmanager
+def _rereadable(document: Source) -> Iterator[tuple[Source, Source]]:
+    """A document twice: a file is opened again, a pipe is copied to disk first."""
+    if isinstance(document, str | Path) and str(document) != "-":
+        yield document, document
+        return
+    with tempfile.NamedTemporaryFile() as copy:
+        shutil.copyfileobj(open_input(document), copy)
+        copy.flush()
+        yield copy.name, copy.name

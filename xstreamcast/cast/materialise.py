@@ -1,0 +1,291 @@
+"""T2 of DBPL'03 §2.3 and the temporal view of SIGMOD'04 §5: the environment ζ → the document it describes.
+
+Holes are filled by what fills them, recursively: byte by byte, without trees and without recursion in Python, so that
+neither the size nor the depth of a document matters. Of a stream with temporal or event tags T is the temporal view: a
+hole holds all its versions and events in the order of their times, each with its lifespan as attributes vtFrom, vtTo.
+
+>>> import io
+>>> stream = b'<filler id="0"><a><hole id="1"/></a></filler><filler id="1">x</filler>'
+>>> materialise(io.BytesIO(stream)).decode()
+'<a>x</a>'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from xstreamcast.cast.regions import Filling, Region, Regions, Report
+from xstreamcast.errors import error
+from xstreamcast.model.change import ROOT
+from xstreamcast.model.content import Hole, Mutable, Piece, TopTag, declarations
+from xstreamcast.model.diagnostic import Diagnostic
+from xstreamcast.model.fragment import read_stream
+from xstreamcast.model.structure import UNNAMED, Structure
+from xstreamcast.model.time import NOW, Instant, Interval, event_lifespan, format_instant, version_lifespan
+from xstreamcast.scan.encoding import Source
+
+Scope = Mapping[str, str]
+
+_LIFESPAN: Final = re.compile(rb"""\s+vt(?:From|To)\s*=\s*(?:"[^"]*"|'[^']*')""")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Which T is wanted.
+
+    ``at``: only what is alive at that instant, the projection ``?[at]``. ``now``: what begins later is not there yet;
+    by default the largest valid time seen. ``lifespans``: whether vtFrom and vtTo are written.
+    """
+
+    at: Instant | None = None
+    now: Instant | None = None
+    lifespans: bool = True
+
+
+class Materialiser(Regions):
+    """T, one change after the other: ``apply`` what comes, ``document`` at any prefix.
+
+    >>> from xstreamcast.model.change import Fill, Replace
+    >>> t = Materialiser()
+    >>> t.apply(Fill(region=0, content=b'<a><stream:hole id="1"/></a>')); t.text()
+    '<a></a>'
+    >>> t.apply(Fill(region=1, content=b'x')); t.apply(Replace(region=1, content=b'y')); t.text()
+    '<a>y</a>'
+    """
+
+    def documents(self) -> list[str]:
+        """The names of the documents of the stream, in order; the one without a name is ``""``."""
+        unnamed = self.structure is not None and self.structure.unnamed
+        return sorted({doc for doc, region in self.table if region == ROOT or unnamed})
+
+    def text(self, doc: str = "", view: View | None = None) -> str:
+        """The document at this prefix."""
+        return b"".join(self.document(doc, view)).decode()
+
+    def document(self, doc: str = "", view: View | None = None, report: Report | None = None) -> Iterator[bytes]:
+        """T(γ), in pieces. ``report`` hears of unfilled holes, of fillers no hole holds, and of cycles."""
+        return _Splice(self, doc, view or View(), report).run()
+
+    def open_holes(self, doc: str = "") -> int:
+        """How many holes of the document at this prefix are not filled yet."""
+        found: list[Diagnostic] = []
+        for _ in self.document(doc, None, found.append):
+            pass
+        return sum(diagnostic.code == "XSC0030" for diagnostic in found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Enter:
+    """A region to be rendered at this place."""
+
+    region: Region | None
+    id: int
+    scope: Scope
+    outer: Scope
+    holder: Filling | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Leave:
+    """The end of a region: its id is off the path again."""
+
+    region: int
+
+
+_Step = bytes | _Enter | _Leave
+
+
+class _Splice:
+    """One rendering: a stack of iterators over steps, one for every region the cursor is in."""
+
+    def __init__(self, regions: Regions, doc: str, view: View, report: Report | None) -> None:
+        self.regions = regions
+        self.doc = doc
+        self.view = view
+        self.now = view.now if view.now is not None else (regions.now if view.at is None else max(view.at, regions.now))
+        self.report = report
+        self.path: set[int] = set()
+
+    def run(self) -> Iterator[bytes]:
+        stack: list[Iterator[_Step]] = [self.roots()]
+        while stack:
+            step = next(stack[-1], None)
+            if step is None:
+                stack.pop()
+            elif isinstance(step, bytes):
+                yield step
+            elif isinstance(step, _Enter):
+                steps = self.enter(step)
+                if steps is not None:
+                    stack.append(steps)
+            else:
+                self.path.discard(step.region)
+        if self.report is not None:
+            self.unheld(self.report)
+
+    def roots(self) -> Iterator[_Step]:
+        """Region 0; or, of a stream without a named root, the fillers of its top tags in (version, id) order."""
+        structure = self.regions.structure
+        if structure is None or not structure.unnamed:
+            yield _Enter(self.regions.table.get((self.doc, ROOT)), ROOT, {}, {}, None)
+            return
+        tops = set(structure.tag(UNNAMED).children)
+        found = []
+        for (doc, number), region in self.regions.table.items():
+            versions = [filling.version or 0 for filling in region.fillings() if filling.tsid in tops]
+            if doc == self.doc and versions:
+                found.append((min(versions), number, region))
+        for _, number, region in sorted(found, key=lambda entry: entry[:2]):
+            yield _Enter(region, number, {}, {}, None)
+
+    def enter(self, step: _Enter) -> Iterator[_Step] | None:
+        region = step.region
+        if region is None or not region.filled:
+            if self.report is not None and step.holder is not None:
+                self.say("XSC0030", f"hole {step.id} is not filled; it counts as empty", step.holder)
+            if region is None or not (region.before or region.after):
+                return None
+        elif step.id in self.path:
+            if self.report is not None and step.holder is not None:
+                self.say("XSC0031", f"hole {step.id} lies inside its own filler; it is empty", step.holder)
+            return None
+        self.path.add(step.id)
+        return self.steps(region, step)
+
+    def steps(self, region: Region, step: _Enter) -> Iterator[_Step]:
+        for sibling in region.before:
+            yield _Enter(sibling, sibling.id, step.scope, step.scope, None)
+        if not region.hidden:
+            for filling, lifespan in self.visible(region):
+                yield from self.content(filling, lifespan, step.outer if filling.native else step.scope)
+        for sibling in region.after:
+            yield _Enter(sibling, sibling.id, step.scope, step.scope, None)
+        yield _Leave(step.id)
+
+    def visible(self, region: Region) -> Iterator[tuple[Filling, Interval | None]]:
+        """The fillings that are seen, in the order (vtFrom, version), with their lifespans."""
+        if region.current is not None:
+            yield region.current, None
+        if not (region.versions or region.events):
+            return
+        timed: list[tuple[tuple[Instant, int, int, bytes], Filling, Interval]] = []
+        ends: dict[int | None, Instant] = {}
+        for (tsid, begin), filling in sorted(region.versions.items(), key=lambda entry: entry[0][1], reverse=True):
+            if begin <= self.now:
+                order = begin, filling.version or 0, tsid or 0, filling.digest
+                timed.append((order, filling, version_lifespan(begin, ends.get(tsid, NOW))))
+                ends[tsid] = begin  # vtTo = the next vtFrom among fillers of the same hole and tsid
+        for (tsid, at, version, digest), filling in region.events.items():
+            if at <= self.now:
+                timed.append(((at, version, tsid or 0, digest), filling, event_lifespan(at)))
+        timed.sort(key=lambda entry: entry[0])
+        for _, filling, lifespan in timed:
+            if self.view.at is None or lifespan.contains(self.view.at):
+                yield filling, lifespan
+
+    def content(self, filling: Filling, lifespan: Interval | None, outer: Scope) -> Iterator[_Step]:
+        content = self.regions.load(filling)
+        inline = iter(filling.inline)
+        for piece in content.pieces if content is not None else ():
+            yield self.step(piece, filling, inline, lifespan, outer)
+
+    def step(
+        self, piece: Piece, filling: Filling, inline: Iterator[Region], lifespan: Interval | None, outer: Scope
+    ) -> _Step:
+        if isinstance(piece, bytes):
+            return piece
+        if isinstance(piece, TopTag):
+            return self.top(piece, lifespan, outer)
+        # Inside an element of self-contained content no default namespace comes from outside.
+        scope = outer if piece.scope is None else {**outer, "": "", **piece.scope}
+        if isinstance(piece, Mutable):
+            return _Enter(next(inline), piece.region, scope, outer, filling)
+        assert isinstance(piece, Hole)
+        return _Enter(self.regions.table.get((self.doc, piece.region)), piece.region, scope, outer, filling)
+
+    def top(self, tag: TopTag, lifespan: Interval | None, outer: Scope) -> bytes:
+        names = {prefix: uri for prefix, uri in tag.declared.items() if outer.get(prefix, "") != uri}
+        if outer.get("", "") and "" not in tag.declared:
+            names[""] = ""
+        tail, span = tag.tail, b""
+        if lifespan is not None and self.view.lifespans and self.view.at is None:
+            begin, end = format_instant(lifespan.begin), format_instant(lifespan.end)
+            span = f' vtFrom="{begin}" vtTo="{end}"'.encode()
+            if b"vtFrom" in tail or b"vtTo" in tail:
+                tail = _LIFESPAN.sub(b"", tail)
+        if not span and not names:
+            return tag.head + tail
+        # Attributes first, as get_fillers writes them: its own, then the lifespan.
+        closing = 2 if tail.endswith(b"/>") else 1
+        return tag.head + declarations(names) + tail[:-closing].rstrip() + span + tail[-closing:]
+
+    def say(self, code: str, message: str, holder: Filling) -> None:
+        if self.report is not None:
+            self.report(Diagnostic(code, "warning", message, holder.place))
+
+    def unheld(self, report: Report) -> None:
+        """What has been sent but hangs on no hole of the document, seen or unseen."""
+        held = self.held()
+        for (doc, number), region in self.regions.table.items():
+            if doc == self.doc and number not in held:
+                for filling in region.fillings():
+                    if filling.content is not None:
+                        text = f"filler {number} is not in the document: no hole holds it"
+                        report(Diagnostic("XSC0032", "warning", text, filling.place))
+
+    def held(self) -> set[int]:
+        """The regions that the roots reach through holes, hidden and past ones included."""
+        held: set[int] = set()
+        waiting = [(root.id, root.region) for root in self.roots() if isinstance(root, _Enter)]
+        while waiting:
+            number, region = waiting.pop()
+            held.add(number)
+            if region is None:
+                continue
+            waiting += [(sibling.id, sibling) for sibling in (*region.before, *region.after)]
+            for filling in region.fillings():
+                waiting += [(inline.id, inline) for inline in filling.inline]
+                content = self.regions.load(filling)
+                for hole in content.holes if content is not None else ():
+                    if isinstance(hole, Hole) and hole.region not in held:
+                        waiting.append((hole.region, self.regions.table.get((self.doc, hole.region))))
+        return held
+
+
+def read_regions(
+    source: Source, structure: Structure | None = None, report: Report = lambda _: None, *, limit: int | None = None
+) -> Materialiser:
+    """T1 of a whole stream."""
+    regions = Materialiser(structure, report)
+    for arrival in read_stream(source) if limit is None else read_stream(source, limit=limit):
+        regions.apply(arrival.item, arrival.place)
+    regions.finish()
+    return regions
+
+
+def materialise(
+    source: Source,
+    *,
+    structure: Structure | None = None,
+    doc: str | None = None,
+    view: View | None = None,
+    report: Report = lambda _: None,
+) -> bytes:
+    """The document a fragment stream describes: T(γ)."""
+    regions = read_regions(source, structure, report)
+    return b"".join(regions.document(pick(regions.documents(), doc), view, report))
+
+
+def pick(documents: Iterable[str], wanted: str | None) -> str:
+    """The document meant: the one asked for, or the only one there is."""
+    names = list(documents)
+    if wanted is None and len(names) <= 1:
+        return names[0] if names else ""
+    if wanted is None:
+        raise error("XSC0033", f"the stream has {len(names)} documents", hint=f"say which: {', '.join(names[:8])}")
+    if wanted not in names:
+        raise error("XSC0033", f"no document {wanted!r} in the stream", hint=f"there are: {', '.join(names[:8])}")
+    return wanted

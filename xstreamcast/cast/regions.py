@@ -1,0 +1,415 @@
+"""T1 of DBPL'03 §2.3: changes → the environment ζ, which binds every region to what is known of it.
+
+    T(γ) = T2(T1(γ, ∅))[0]
+
+T1 is more than the paper's six lines, because it says what the papers leave open: versions, repeats, tombstones, events
+and versions of one hole, regions inside regions, reuse of ids, frozen and dead ones (``docs/semantics.md``). T2 is in
+:mod:`xstreamcast.cast.materialise`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Final
+
+from xstreamcast.errors import Place, XStreamError
+from xstreamcast.model.change import (
+    ROOT,
+    After,
+    Before,
+    Change,
+    ContentChange,
+    Eos,
+    Fill,
+    Freeze,
+    Hide,
+    Remove,
+    Repeat,
+    Replace,
+    Show,
+)
+from xstreamcast.model.content import Content, Mutable, parse_content
+from xstreamcast.model.diagnostic import Diagnostic, Severity, excerpt
+from xstreamcast.model.structure import UNNAMED, Structure, Tag
+from xstreamcast.model.time import START, Instant
+
+WAITING_LIMIT: Final = 100_000
+"""So many changes may wait for their structure; later ones are quarantined."""
+MEMORY_BUDGET: Final = 256 << 20
+"""Beyond so many bytes of content, further content is kept on disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """Where a content lies in the store's file."""
+
+    offset: int
+    length: int
+
+
+@dataclass(slots=True)
+class Filling:
+    """One filler of a region: its content (None: its life has ended), and the regions that lie in that content."""
+
+    content: Content | OnDisk | None
+    digest: bytes
+    tsid: int | None
+    version: int | None
+    place: Place
+    valid_time: Instant | None = None
+    inline: tuple[Region, ...] = ()
+    native: bool = False  # the content stands where it stood when it came, inside another content
+
+
+@dataclass(slots=True)
+class Region:
+    """What is known of one region. Content, visibility and freezing each follow the versions on their own."""
+
+    id: int
+    current: Filling | None = None
+    versions: dict[tuple[int | None, Instant], Filling] = field(default_factory=dict)
+    events: dict[tuple[int | None, Instant, int, bytes], Filling] = field(default_factory=dict)
+    before: list[Region] = field(default_factory=list)
+    after: list[Region] = field(default_factory=list)
+    hidden: bool = False
+    hidden_version: int | None = None
+    frozen: bool = False
+    frozen_version: int | None = None
+    dead: bool = False
+
+    @property
+    def filled(self) -> bool:
+        """Whether any filler is known, be it that its life has ended."""
+        return self.current is not None or bool(self.versions) or bool(self.events)
+
+    def fillings(self) -> Iterator[Filling]:
+        """All of them, untimed, versions and events."""
+        if self.current is not None:
+            yield self.current
+        yield from self.versions.values()
+        yield from self.events.values()
+
+
+def _older(version: int | None, known: int | None) -> bool:
+    """Changes to one region are ordered by (version, arrival); without versions arrival rules."""
+    return version is not None and known is not None and version < known
+
+
+Report = Callable[[Diagnostic], None]
+
+
+class Regions:
+    """The environment ζ of one stream: ``apply`` is T1, one change at a time."""
+
+    def __init__(self, structure: Structure | None = None, report: Report = lambda _: None) -> None:
+        self.structure = structure
+        self.report = report
+        self.table: dict[tuple[str, int], Region] = {}
+        self.now: Instant = START
+        self.ended = False
+        self.waiting: list[tuple[Change, Place]] = []
+        self.kept = 0
+        self.file = tempfile.SpooledTemporaryFile(max_size=1 << 20)  # noqa: SIM115 - lives as long as the table
+        self.file_size = 0
+
+    # -- what comes -------------------------------------------------------------------------------------------------
+
+    def apply(self, item: Change | Structure | Diagnostic, place: Place | None = None) -> None:
+        """Take in what a stream brought. A fault concerns the change it is in and nothing else."""
+        place = place or Place()
+        if isinstance(item, Diagnostic):
+            self.report(item)
+        elif isinstance(item, Structure):
+            self.take_structure(item, place)
+        elif self.structure is None and (item.tsid is not None or self.waiting):
+            if len(self.waiting) < WAITING_LIMIT:
+                self.waiting.append((item, place))
+            else:
+                self.diagnose("XSC0020", "quarantine", "no structure has come", place, item)
+        else:
+            try:
+                self.change(item, place)
+            except XStreamError as fault:
+                self.diagnose(fault.code, "quarantine", fault.message, fault.place or place, item)
+
+    def finish(self) -> None:
+        """The input is at its end: what still waits for a structure is put aside."""
+        waiting, self.waiting = self.waiting, []
+        for change, place in waiting:
+            self.diagnose("XSC0020", "quarantine", "no structure came (give one with --structure)", place, change)
+
+    def take_structure(self, structure: Structure, place: Place) -> None:
+        if self.structure is None or structure.only_adds_to(self.structure):
+            self.structure = structure
+            waiting, self.waiting = self.waiting, []
+            for change, where in waiting:
+                self.apply(change, where)
+        else:
+            message = "a structure that takes back what an earlier one said; the earlier one stays"
+            self.report(Diagnostic("XSC0021", "quarantine", message, place))
+
+    def diagnose(self, code: str, severity: Severity, message: str, place: Place, change: Change) -> None:
+        text = f"{change.kind} {change.region}" + (f" of {change.doc!r}" if change.doc else "") + f": {message}"
+        content = excerpt(change.content) if isinstance(change, ContentChange) and severity != "note" else ""
+        self.report(Diagnostic(code, severity, text, place, content))
+
+    # -- one change -------------------------------------------------------------------------------------------------
+
+    def change(self, change: Change, place: Place) -> None:
+        tag = self.tag_of(change, place)
+        if tag is None and change.tsid is not None:
+            return
+        match change:
+            case Eos():
+                self.ended = True
+            case Before() | After():
+                self.beside(change, place)
+            case Replace(target=int(target)):
+                self.replace_target(change, target, place)
+            case ContentChange():
+                self.fill(change, tag, place)
+            case Remove():
+                self.remove(change, tag, place)
+            case Hide() | Show():
+                self.hide(change, place)
+            case Freeze():
+                self.freeze(change, place)
+        if change.valid_time is not None and change.valid_time > self.now:
+            self.now = change.valid_time
+
+    def tag_of(self, change: Change, place: Place) -> Tag | None:
+        if self.structure is None:
+            return None
+        tsid = change.tsid
+        if tsid is None:
+            at_root = change.region == ROOT and not self.structure.unnamed
+            return self.structure.tag(self.structure.root) if at_root else None
+        tag = self.structure.tags.get(tsid)
+        if tag is None or tsid == UNNAMED:
+            self.diagnose("XSC0022", "quarantine", f"tsid {tsid} is not in the structure", place, change)
+            return None
+        return tag
+
+    def region(self, change: Change) -> Region:
+        key = change.doc, change.region
+        region = self.table.get(key)
+        if region is None:
+            region = self.table[key] = Region(change.region)
+        return region
+
+    def closed(self, region: Region, change: Change, place: Place) -> bool:
+        """Whether a region is frozen to this change; one sent with an earlier version than the freeze still counts."""
+        if not region.frozen or (
+            change.version is not None and region.frozen_version is not None and change.version <= region.frozen_version
+        ):
+            return False
+        self.diagnose("XSC0023", "note", "the region is frozen; no effect", place, change)
+        return True
+
+    def parse(self, change: ContentChange, tag: Tag | None, place: Place) -> Content:
+        structure = self.structure if tag is not None else None
+        tsid = tag.id if tag is not None else None
+        content = parse_content(change.content, structure=structure, tsid=tsid, place=place)
+        for inline in content.inline:
+            path = self.structure.path(inline) if self.structure else inline
+            self.diagnose("XSC0024", "warning", f"{path} came inline, not as a fragment; taken", place, change)
+        return content
+
+    def filling(self, change: ContentChange, content: Content, place: Place) -> Filling:
+        inline = self.bind(change.doc, content, place)
+        digest = blake2b(change.content, digest_size=16).digest()
+        kept: Content | OnDisk = content
+        self.kept += len(change.content)
+        if self.kept > MEMORY_BUDGET and not inline:
+            kept = OnDisk(self.file_size, len(change.content))
+            self.file.seek(self.file_size)
+            self.file.write(change.content)
+            self.file_size += len(change.content)
+        return Filling(kept, digest, change.tsid, change.version, place, change.valid_time, inline)
+
+    def load(self, filling: Filling) -> Content | None:
+        """The pieces of a filling, from the table or from disk."""
+        kept = filling.content
+        if isinstance(kept, OnDisk):
+            self.file.seek(kept.offset)
+            return parse_content(self.file.read(kept.length), place=filling.place)
+        return kept
+
+    def bind(self, doc: str, content: Content, place: Place) -> tuple[Region, ...]:
+        """Bind the mutable regions that lie in a content: each is a new region, and its id means the newest one."""
+        regions = []
+        for piece in content.pieces:
+            if isinstance(piece, Mutable):
+                region = self.table[doc, piece.region] = Region(piece.region)
+                inner = self.bind(doc, piece.content, place)
+                region.current = Filling(piece.content, b"", piece.tsid, None, place, inline=inner, native=True)
+                regions.append(region)
+        return tuple(regions)
+
+    def kill(self, doc: str, filling: Filling | None) -> None:
+        """Regions inside content that is gone are dead; the fillers of its holes are not: they may be held again."""
+        dying = list(filling.inline) if filling is not None else []
+        while dying:
+            region = dying.pop()
+            region.dead = True
+            if self.table.get((doc, region.id)) is region:
+                del self.table[doc, region.id]
+            dying += [*region.before, *region.after]
+            for held in region.fillings():
+                dying += held.inline
+
+    # -- fragments --------------------------------------------------------------------------------------------------
+
+    def fill(self, change: ContentChange, tag: Tag | None, place: Place) -> None:
+        content = self.parse(change, tag, place)
+        region = self.region(change)
+        if self.closed(region, change, place):
+            return
+        if tag is not None and tag.type == "event":
+            self.fill_event(region, change, content, place)
+        elif tag is not None and tag.type == "temporal":
+            self.fill_version(region, change, content, place)
+        else:
+            self.fill_untimed(region, change, content, place)
+
+    def superseded(self, known: Filling | None, change: ContentChange, place: Place) -> bool:
+        """Whether a known filling already says what a change says, or says something newer."""
+        if known is None:
+            return False
+        if _older(change.version, known.version):
+            self.diagnose("XSC0025", "note", f"older than version {known.version}; no effect", place, change)
+            return True
+        if known.content is not None and known.digest == blake2b(change.content, digest_size=16).digest():
+            if change.version is not None:
+                known.version = change.version
+            return True
+        sent_again = isinstance(change, Fill | Repeat) and (change.version is None or change.version == known.version)
+        if sent_again and known.content is not None:
+            what = "a correction" if known.valid_time is not None else "the id again with other content"
+            self.diagnose("XSC0026", "warning", f"{what}; the newest is taken", place, change)
+        return False
+
+    def fill_untimed(self, region: Region, change: ContentChange, content: Content, place: Place) -> None:
+        if not self.superseded(region.current, change, place):
+            self.kill(change.doc, region.current)
+            # Sent without a version among versioned ones, it counts as of the version it found.
+            found = region.current.version if region.current is not None else None
+            region.current = self.filling(change, content, place)
+            if change.version is None:
+                region.current.version = found
+
+    def fill_version(self, region: Region, change: ContentChange, content: Content, place: Place) -> None:
+        """A temporal version: same time, other content is a correction; equal content at a new time a new version."""
+        valid_from = START if change.valid_time is None else change.valid_time
+        key = change.tsid, valid_from
+        known = region.versions.get(key)
+        if not self.superseded(known, change, place):
+            self.kill(change.doc, known)
+            region.versions[key] = filling = self.filling(change, content, place)
+            filling.valid_time = valid_from
+
+    def fill_event(self, region: Region, change: ContentChange, content: Content, place: Place) -> None:
+        """An event: all are kept; the same one at the same instant is a repeat, unless its version differs."""
+        at = START if change.valid_time is None else change.valid_time
+        if isinstance(change, Replace):
+            for key in [key for key in region.events if key[:2] == (change.tsid, at)]:
+                if not _older(change.version, region.events[key].version):
+                    self.kill(change.doc, region.events.pop(key))
+        event = change.tsid, at, change.version or 0, blake2b(change.content, digest_size=16).digest()
+        if event not in region.events:
+            region.events[event] = filling = self.filling(change, content, place)
+            filling.valid_time = at
+
+    def remove(self, change: Change, tag: Tag | None, place: Place) -> None:
+        """D(m): unbinds m only. Its children stay known, and return if a hole with their id does."""
+        region = self.table.get((change.doc, change.region))
+        timed = tag is not None and tag.timed
+        if region is None and change.version is None and not (timed and change.valid_time is not None):
+            self.diagnose("XSC0027", "note", "nothing to remove yet; no effect without a version", place, change)
+            return
+        region = self.region(change)
+        if self.closed(region, change, place):
+            return
+        ending = Filling(None, b"", change.tsid, change.version, place)
+        known = region.current
+        if timed or region.versions or region.events:
+            self.end_life(region, change, tag, ending, place)
+        elif known is not None and _older(change.version, known.version):
+            self.diagnose("XSC0025", "note", f"older than version {known.version}; no effect", place, change)
+        else:
+            self.kill(change.doc, known)
+            if change.version is None and known is not None:
+                ending.version = known.version
+            region.current = ending
+
+    def end_life(self, region: Region, change: Change, tag: Tag | None, ending: Filling, place: Place) -> None:
+        """History is never erased: a removal at t is a version of nothing from t on. Without a time, from now on."""
+        if tag is not None and tag.type == "event":
+            self.diagnose("XSC0028", "note", "an event has happened; it is not removed", place, change)
+            return
+        at = self.now if change.valid_time is None else change.valid_time
+        ending.valid_time = at
+        tsids = [change.tsid] if tag is not None else list({tsid for tsid, _ in region.versions})
+        for tsid in tsids:
+            known = region.versions.get((tsid, at))
+            if known is None or not _older(change.version, known.version):
+                self.kill(change.doc, known)
+                region.versions[tsid, at] = ending
+
+    # -- update streams ---------------------------------------------------------------------------------------------
+
+    def target(self, change: Change, target: int, place: Place) -> Region | None:
+        region = self.table.get((change.doc, target))
+        if region is None:
+            self.diagnose("XSC0029", "note", f"region {target} is not there, or dead; no effect", place, change)
+            return None
+        return None if self.closed(region, change, place) else region
+
+    def replace_target(self, change: Replace, target: int, place: Place) -> None:
+        """sR(i, j): the content of i becomes region j; the regions in its old content die."""
+        inner = parse_content(change.content, place=place)
+        region = self.target(change, target, place)
+        if region is None:
+            return
+        if region.current is not None and _older(change.version, region.current.version):
+            self.diagnose("XSC0025", "note", "older than what is there; no effect", place, change)
+            return
+        self.kill(change.doc, region.current)
+        region.current = self.filling(change, Content((Mutable(change.region, change.tsid, None, inner),)), place)
+
+    def beside(self, change: Before | After, place: Place) -> None:
+        """sB/sA(i, j): a sibling outside i, the latest closest; it survives changes of i and dies with i's parent."""
+        inner = parse_content(change.content, place=place)
+        region = self.target(change, change.target, place)
+        if region is None:
+            return
+        wrapped = Content((Mutable(change.region, change.tsid, None, inner),))
+        (sibling,) = self.bind(change.doc, wrapped, place)
+        if sibling.current is not None:
+            sibling.current.native = False
+        if isinstance(change, Before):
+            region.before.append(sibling)
+        else:
+            region.after.insert(0, sibling)
+
+    def hide(self, change: Hide | Show, place: Place) -> None:
+        """An idempotent flag; updates under a hidden region change what is stored."""
+        region = self.region(change)
+        if self.closed(region, change, place):
+            return
+        if _older(change.version, region.hidden_version):
+            self.diagnose("XSC0025", "note", "older than what is there; no effect", place, change)
+            return
+        region.hidden = isinstance(change, Hide)
+        region.hidden_version = change.version if change.version is not None else region.hidden_version
+
+    def freeze(self, change: Freeze, place: Place) -> None:
+        """Closed for good. Before the region has come it has no effect, unless it says as of which version."""
+        if change.version is None and (change.doc, change.region) not in self.table:
+            self.diagnose("XSC0029", "note", f"region {change.region} is not there, or dead; no effect", place, change)
+            return
+        region = self.region(change)
+        region.frozen, region.frozen_version = True, change.version
