@@ -1,0 +1,50 @@
+# XStreamCast. `make demo` and `make test` set up what they need on first use; later runs start at once.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean
+
+help:            ## this text
+	@echo "make demo    the main job: a live stream through Spark, ends by itself"
+	@echo "make test    all tests"
+	@echo "make lint    ruff and mypy --strict"
+	@echo "make bench   figures, beside other tools in the same run"
+	@echo "make clean   remove the environment and caches"
+
+demo: $(VENV)/.spark
+	@$(BIN)/python -m xstreamcast.spark.java >/dev/null
+	@$(BIN)/xcast demo $(ARGS)
+
+test: $(VENV)/.spark $(VENV)/.test
+	@$(BIN)/python -m xstreamcast.spark.java >/dev/null
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.spark $(VENV)/.test $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.spark $(VENV)/.test
+	$(BIN)/python -m bench $(ARGS)
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+
+# One stamp per set of packages: made once, and again when pyproject.toml changes.
+$(VENV)/.python:
+	@$(PYTHON) tools/environment.py create $(VENV)
+	@touch $@
+
+$(VENV)/.spark: $(VENV)/.python pyproject.toml
+	@$(BIN)/python tools/environment.py install spark "the package with PySpark: about 460 MB to load, 900 MB on disk"
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.python pyproject.toml
+	@$(BIN)/python tools/environment.py install test "what the tests need: about 50 MB to load, 150 MB on disk"
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.python pyproject.toml
+	@$(BIN)/python tools/environment.py install lint "ruff and mypy: about 40 MB to load, 100 MB on disk"
+	@touch $@

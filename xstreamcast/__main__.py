@@ -1,0 +1,5 @@
+"""``python -m xstreamcast`` is ``xcast``."""
+
+from xstreamcast.cli import main
+
+main()

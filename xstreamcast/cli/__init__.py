@@ -1,0 +1,48 @@
+"""``xcast``: one command per file. Commands import what they need when they run, so that starting costs little."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+COMMANDS: Final[tuple[str, ...]] = ("structure", "fragment", "materialise", "generate")
+"""Each is ``NAME_command`` in the file of its name; the order is that of the help text."""
+
+
+def _app() -> Any:
+    import typer
+
+    app = typer.Typer(
+        name="xcast",
+        help="Continuous, exact, temporal XQuery over XML that is huge, never ends or keeps changing.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name in COMMANDS:
+        module = import_module(f"xstreamcast.cli.{name}")
+        command: Callable[..., None] = getattr(module, f"{name}_command")
+        app.command(name, help=getattr(module, "HELP", None))(command)
+    return app
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The entry point of ``xcast``. Exit codes: 0 done, 1 an error in the input, 2 a wrong call, 130 interrupted."""
+    from xstreamcast.errors import XStreamError
+
+    try:
+        _app()(arguments)
+    except XStreamError as fault:
+        print(f"xcast: {fault}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("xcast: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; the interpreter must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
