@@ -29,8 +29,8 @@ from xstreamcast.model.structure import Structure
 Order = Literal["document", "breadth", "shuffle", "priority"]
 ORDERS: Final[tuple[Order, ...]] = ("document", "breadth", "shuffle", "priority")
 
-IN_MEMORY: Final = 1 << 20
-BUCKET: Final = 32 << 20
+IN_MEMORY: Final = 1 << 18
+BUCKET: Final = 8 << 20
 BUCKETS: Final = 32
 REPEAT_DELAY: Final = 1000
 
