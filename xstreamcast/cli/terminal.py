@@ -82,7 +82,7 @@ def output(path: str | Path | None) -> Iterator[BinaryIO]:
     try:
         with file:
             if final.name.endswith(".gz"):
-                with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
+                with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:  # the same bytes under any name
                     yield cast(BinaryIO, packed)
             else:
                 yield file
