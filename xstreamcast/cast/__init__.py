@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import random
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,7 +19,7 @@ from xstreamcast.errors import error
 from xstreamcast.model.change import Eos
 from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import Structure
-from xstreamcast.scan.encoding import Source, open_input, plain_xml, source_name
+from xstreamcast.scan.encoding import Source, open_input, plain_xml, read_chunks, source_name
 
 __all__ = ["ORDERS", "Materialiser", "Order", "View", "fragment", "infer_structure", "materialise"]
 
@@ -57,10 +58,11 @@ def fragment(
     records = in_order(fragmenter.records(plain_xml(document), progress), order, structure, rng)
     if repeat:
         records = with_repeats(records, repeat, rng)
-    writer = FragmentWriter(out, structure)
+    root_or_other = next(records)  # by then all of the document has been read, prefixes and all
+    writer = FragmentWriter(out, structure, fragmenter.prefix)
     count = 0
-    for record in records:
-        write_record(record, out)
+    for record in chain((root_or_other,), records):
+        write_record(record, out, fragmenter.prefix)
         count += 1
     writer.write(Eos())
     writer.close()
@@ -74,6 +76,20 @@ def _rereadable(document: Source) -> Iterator[tuple[Source, Source]]:
         yield document, document
         return
     with tempfile.NamedTemporaryFile() as copy:
-        shutil.copyfileobj(open_input(document), copy)
+        copy.writelines(read_chunks(open_input(document), source_name(document)))
         copy.flush()
-        yield copy.name, copy.name
+        with _Copy(copy.name, source_name(document)) as first, _Copy(copy.name, source_name(document)) as second:
+            yield first, second
+
+
+class _Copy(io.BufferedReader):
+    """A copy that goes by the name of its original, in errors too."""
+
+    def __init__(self, path: str, name: str) -> None:
+        super().__init__(io.FileIO(path))
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """What it is a copy of."""
+        return self._name

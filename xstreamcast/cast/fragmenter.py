@@ -18,7 +18,7 @@ from xml.parsers import expat
 
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.model.change import ROOT, STREAM_NAMESPACE
-from xstreamcast.model.content import ATTRIBUTE, START_TAG, declarations
+from xstreamcast.model.content import ATTRIBUTE, START_TAG, declarations, stream_prefix
 from xstreamcast.model.structure import UNNAMED, Structure
 from xstreamcast.model.time import NOW, Instant, parse_instant
 from xstreamcast.scan.normalise import parse_fault
@@ -43,6 +43,7 @@ class Record:
     children: int = 0
     ends: bool = False
     again: bool = False
+    version: int = 0
 
 
 @dataclass(slots=True)
@@ -65,6 +66,7 @@ class _Open:
     valid_time: Instant | None
     valid_to: Instant | None
     empty: bool
+    version: int = 0
     parts: list[bytes] = field(default_factory=list)
     held: int = 0
     spill: IO[bytes] | None = None
@@ -132,6 +134,7 @@ class Fragmenter:
         self.scope: list[tuple[str, str]] = []
         self.declared = 0  # how many of them by the start tag to come
         self.prolog: list[bytes] = []
+        self.prefix = "stream"  # for the stream's own elements: one the document does not use
         self.parser = parser = expat.ParserCreate("utf-8", " ")
         parser.StartElementHandler = self.start
         parser.EndElementHandler = self.end
@@ -139,7 +142,6 @@ class Fragmenter:
         parser.EndNamespaceDeclHandler = self.undeclare
         parser.CommentHandler = self.comment
         parser.ProcessingInstructionHandler = self.instruction
-        parser.SkippedEntityHandler = self.skipped
 
     def records(self, chunks: Iterable[bytes], progress: Callable[[int], None] = lambda _: None) -> Iterator[Record]:
         """The fragments of a document given as plain XML, in the order of their ends; the root's is the last."""
@@ -152,9 +154,12 @@ class Fragmenter:
                 progress(len(chunk))
             self.parser.Parse(b"", True)
         except expat.ExpatError as fault:
-            raise parse_fault(fault, self.source) from None
+            text = bytes(self.buffer[max(0, self.parser.ErrorByteIndex - self.base) :])
+            raise parse_fault(fault, self.source, text) from None
         if self.open:  # only the root is: it waits for the comments that may follow it
-            self.open[0].add(b"".join(b"\n" + piece for piece in self.prolog))
+            root = self.open[0]
+            root.add(b"".join(b"\n" + piece for piece in self.prolog))
+            self.end_life(root, root)
             self.emit(self.open.pop())
         yield from self.take_done()
 
@@ -187,13 +192,11 @@ class Fragmenter:
             raise self.fault("the document uses the stream's own namespace", "a fragment stream cannot be fragmented")
         self.scope.append((prefix or "", uri or ""))
         self.declared += 1
+        if prefix == self.prefix:
+            self.prefix = f"{prefix}_" if prefix != "stream" else "xcast"
 
     def undeclare(self, _: str | None) -> None:
         self.scope.pop()
-
-    def skipped(self, entity: str, parameter: bool) -> None:
-        if not parameter:
-            raise self.fault(f"entity &{entity}; has no declaration here", "external DTDs are not read")
 
     def comment(self, data: str) -> None:
         if not self.nodes:  # outside the root element; inside, it is part of a span
@@ -245,12 +248,12 @@ class Fragmenter:
         if valid_from is not None:
             raw = b"".join(m[0] for m in ATTRIBUTE.finditer(raw) if m[1] not in (b"vtFrom", b"vtTo"))
         around = self.open[-1] if self.open else None
-        region = self.next_region
+        version = 0
         if around is not None:
-            region = self.place_hole(around, node, valid_from, at)
+            region, version = self.place_hole(around, node, valid_from, at)
         else:
-            self.next_region += 1
-        opened = _Open(node, region, valid_from, valid_to, bool(tag[3]))
+            region = self.new_region()
+        opened = _Open(node, region, valid_from, valid_to, bool(tag[3]), version)
         if around is None and self.prolog:
             opened.add(b"".join(piece + b"\n" for piece in self.prolog))
             self.prolog.clear()
@@ -259,37 +262,50 @@ class Fragmenter:
         self.open.append(opened)
         self.cursor = tag.end()
 
-    def place_hole(self, around: _Open, node: _Node, valid_from: Instant | None, at: int) -> int:
-        """A new hole; or none, where a version goes on directly from the one before it, or an event follows one."""
+    def new_region(self) -> int:
+        self.next_region += 1
+        return self.next_region - 1
+
+    def place_hole(self, around: _Open, node: _Node, valid_from: Instant | None, at: int) -> tuple[int, int]:
+        """A new hole; or none, where a version goes on directly from the one before it, or an event follows one.
+
+        Events of one hole at the same instant are told apart, and kept in order, by their versions.
+        """
         around.add(bytes(self.buffer[self.cursor : at]))
         before = around.last
         adjacent = before is not None and around.last_end == self.base + at and before.node is node
         if before is not None and adjacent and valid_from is not None and before.valid_time is not None:
-            tag = self.structure.tag(node.tsid)
-            follows = before.valid_to == valid_from > before.valid_time if tag.type == "temporal" else True
-            if follows and before.valid_time <= valid_from:
+            if self.structure.tag(node.tsid).type == "event":
+                follows = before.valid_time <= valid_from
+            else:
+                follows = before.valid_to == valid_from > before.valid_time
+            if follows:
                 before.valid_to = NOW  # its end is the next one's beginning: no removal needed
-                return before.region
+                return before.region, before.version + 1 if before.valid_time == valid_from else 0
         self.settle(around)
-        region = self.next_region
-        self.next_region += 1
-        clash = any(prefix == "stream" for prefix, _ in self.scope)
-        declare = f' xmlns:stream="{STREAM_NAMESPACE}"' if clash else ""
-        around.add(f'<stream:hole{declare} id="{region}" tsid="{node.tsid}"/>'.encode())
-        return region
+        region = self.new_region()
+        prefix, declared = stream_prefix(dict(self.scope))
+        around.add(f'<{prefix}:hole{declared} id="{region}" tsid="{node.tsid}"/>'.encode())
+        return region, 0
 
     def settle(self, around: _Open) -> None:
         """No version follows directly on the last timed child: if its life has ended, say so."""
         last, around.last = around.last, None
-        if last is not None and last.valid_to not in (None, NOW):
+        if last is not None:
+            self.end_life(last, around)
+
+    def end_life(self, ended: _Open, around: _Open) -> None:
+        if ended.valid_to not in (None, NOW):
             around.children += 1
-            self.done.append(Record(len(self.open), last.region, last.node.tsid, last.valid_to, b"", 0, ends=True))
+            self.done.append(Record(len(self.open), ended.region, ended.node.tsid, ended.valid_to, b"", 0, ends=True))
 
     def lifespan(self, node: _Node, attributes: dict[str, str]) -> tuple[Instant | None, Instant | None]:
         if not node.timed or "vtFrom" not in attributes:
             return None, None
         begin = parse_instant(attributes["vtFrom"], self.place())
         if self.structure.tag(node.tsid).type == "event":
+            if parse_instant(attributes.get("vtTo", attributes["vtFrom"]), self.place()) != begin:
+                raise self.fault("an event that lasts", "its vtFrom and vtTo differ; is the tag temporal?")
             return begin, NOW
         return begin, parse_instant(attributes.get("vtTo", "now"), self.place())
 
@@ -325,6 +341,7 @@ class Fragmenter:
         opened.spill = None
         self.done.append(
             Record(
-                len(self.open), opened.region, opened.node.tsid, opened.valid_time, content, length, opened.children
+                len(self.open), opened.region, opened.node.tsid, opened.valid_time, content, length, opened.children,
+                version=opened.version,
             )
-        )
+        )  # fmt: skip

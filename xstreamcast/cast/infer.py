@@ -7,13 +7,15 @@ so recursive documents have finite structures. A DTD's content models know no co
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 from xml.parsers import expat
 
-from xstreamcast.errors import Place, error
+from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.model.structure import TYPES, Structure, Tag, TagType
+from xstreamcast.model.time import parse_instant
 from xstreamcast.scan.encoding import Source, plain_xml, read_chunks, source_name
 from xstreamcast.scan.encoding import open_input as open_file
 from xstreamcast.scan.normalise import parse_fault
@@ -82,9 +84,9 @@ class _Summary:
             else:
                 siblings.add(seen)
             seen.count += 1
-            if "vtFrom" in attributes:
+            if "vtFrom" in attributes and _is_lifespan(attributes):
                 seen.timed += 1
-                seen.instants += attributes["vtFrom"] == attributes.get("vtTo")
+                seen.instants += attributes["vtFrom"] == attributes["vtTo"]
             stack.append(seen)
             outer.append(above.get(name))
             above[name] = seen
@@ -155,6 +157,14 @@ class _Summary:
         return Structure(tags, 1, "", dict(self.prefixes))
 
 
+def _is_lifespan(attributes: dict[str, str]) -> bool:
+    """Both ends are there and are times; other attributes may bear these names too."""
+    try:
+        return "vtTo" in attributes and parse_instant(attributes["vtFrom"]) <= parse_instant(attributes["vtTo"])
+    except XStreamError:
+        return False
+
+
 def _local(name: str) -> str:
     return name.rpartition(" ")[2]
 
@@ -190,6 +200,8 @@ def choose_fragments(structure: Structure, fragments: str) -> Structure:
     chosen: dict[int, TagType] = {}
     for item in filter(None, (part.strip() for part in fragments.split(","))):
         path, colon, kind = item.rpartition(":")
+        if colon and kind not in TYPES and re.split("[/{}]", path)[-1] not in structure.prefixes:
+            raise error("XSC0042", f"no type {kind!r} for {path!r}", hint=f"one of {', '.join(TYPES)}")
         if not colon or kind not in TYPES:
             path, kind = item, "filler"
         reached = structure.expand(path)
@@ -230,7 +242,15 @@ def dtd_structure(data: bytes, source: str) -> Structure:
             found[child] = found.get(child, False) or repeated or child in found
         models[name] = found
 
-    def external(context: str, *_: object) -> int:
+    namespaces: dict[str, str] = {}
+
+    def attribute(_element: str, name: str, _type: str, default: str | None, _required: bool) -> None:
+        if name.startswith("xmlns:") and default:
+            namespaces[name[6:]] = default
+
+    def external(context: str, _base: str | None, system: str | None, _public: str | None) -> int:
+        if system is not None:  # None is the DTD itself
+            raise error("XSC0001", f"external entity {system!r}", Place(source), "put its declarations into the DTD")
         inner = parser.ExternalEntityParserCreate(context)
         try:
             inner.Parse(data, True)
@@ -242,15 +262,21 @@ def dtd_structure(data: bytes, source: str) -> Structure:
     parser.UseForeignDTD(True)
     parser.ExternalEntityRefHandler = external
     parser.ElementDeclHandler = declared
+    parser.AttlistDeclHandler = attribute
     parser.Parse(b"<x/>", True)
     if not models:
         raise error("XSC0041", "no element declarations", Place(source), "is this a DTD?")
     held = {child for name, found in models.items() for child in found if child != name}
     root = next((name for name in models if name not in held), next(iter(models)))
-    return _from_models(models, root)
+    for name in models:
+        prefix, colon, _ = name.rpartition(":")
+        if colon and prefix not in namespaces:
+            hint = f'declare it: <!ATTLIST {name} xmlns:{prefix} CDATA #FIXED "…">'
+            raise error("XSC0041", f"the DTD does not say what the prefix {prefix!r} means", Place(source), hint)
+    return _from_models(models, root, namespaces)
 
 
-def _from_models(models: dict[str, dict[str, bool]], root: str) -> Structure:
+def _from_models(models: dict[str, dict[str, bool]], root: str, namespaces: dict[str, str]) -> Structure:
     numbers: dict[str, int] = {}
     waiting = [root]
     while waiting:
@@ -274,5 +300,7 @@ def _from_models(models: dict[str, dict[str, bool]], root: str) -> Structure:
     tags = {}
     for name, number in numbers.items():
         children = tuple(numbers[child] for child in models.get(name, {}))
-        tags[number] = Tag(number, name, "filler" if name in proposed else "snapshot", children)
-    return Structure(tags, numbers[root])
+        prefix, colon, local = name.rpartition(":")
+        expanded = f"{{{namespaces[prefix]}}}{local}" if colon else name
+        tags[number] = Tag(number, expanded, "filler" if name in proposed else "snapshot", children)
+    return Structure(tags, numbers[root], "", namespaces)

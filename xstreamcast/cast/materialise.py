@@ -12,15 +12,13 @@ hole holds all its versions and events in the order of their times, each with it
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from xstreamcast.cast.regions import Filling, Region, Regions, Report
 from xstreamcast.errors import error
 from xstreamcast.model.change import ROOT
-from xstreamcast.model.content import Hole, Mutable, Piece, TopTag, declarations
+from xstreamcast.model.content import ATTRIBUTE, Hole, Mutable, Piece, TopTag, declarations
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import UNNAMED, Structure
@@ -28,8 +26,6 @@ from xstreamcast.model.time import NOW, Instant, Interval, event_lifespan, forma
 from xstreamcast.scan.encoding import Source
 
 Scope = Mapping[str, str]
-
-_LIFESPAN: Final = re.compile(rb"""\s+vt(?:From|To)\s*=\s*(?:"[^"]*"|'[^']*')""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +39,18 @@ class View:
     at: Instant | None = None
     now: Instant | None = None
     lifespans: bool = True
+
+
+_BORDER = b">]\n"
+
+
+def _across(last: bytes, piece: bytes) -> bytes:
+    """Text that begins a region, made safe beside the text before it: neither ``]]>`` nor ``\\r\\n`` may come about."""
+    if piece[0] == 10 and last[-1:] == b"\r":
+        return b"&#10;" + piece[1:]
+    together = last + piece[:2]
+    at = together.find(b"]]>") + 2 - len(last)
+    return piece[:at] + b"&gt;" + piece[at + 1 :] if b"]]>" in together and at >= 0 else piece
 
 
 class Materialiser(Regions):
@@ -90,9 +98,9 @@ class _Enter:
 
 @dataclass(frozen=True, slots=True)
 class _Leave:
-    """The end of a region: its id is off the path again."""
+    """The end of a region: it is off the path again."""
 
-    region: int
+    region: Region
 
 
 _Step = bytes | _Enter | _Leave
@@ -101,28 +109,33 @@ _Step = bytes | _Enter | _Leave
 class _Splice:
     """One rendering: a stack of iterators over steps, one for every region the cursor is in."""
 
-    def __init__(self, regions: Regions, doc: str, view: View, report: Report | None) -> None:
+    def __init__(self, regions: Materialiser, doc: str, view: View, report: Report | None) -> None:
         self.regions = regions
         self.doc = doc
         self.view = view
-        self.now = view.now if view.now is not None else (regions.now if view.at is None else max(view.at, regions.now))
+        self.at = regions.now if view.at == NOW else view.at
+        self.now = view.now if view.now is not None else max(regions.now, self.at or regions.now)
         self.report = report
-        self.path: set[int] = set()
+        self.path: set[int] = set()  # identities of the regions around the cursor: an id may be used again
 
     def run(self) -> Iterator[bytes]:
         stack: list[Iterator[_Step]] = [self.roots()]
+        last = b""
         while stack:
             step = next(stack[-1], None)
             if step is None:
                 stack.pop()
             elif isinstance(step, bytes):
+                if step and step[0] in _BORDER:
+                    step = _across(last, step)
                 yield step
+                last = (last + step)[-2:] if len(step) < 2 else step[-2:]
             elif isinstance(step, _Enter):
                 steps = self.enter(step)
                 if steps is not None:
                     stack.append(steps)
             else:
-                self.path.discard(step.region)
+                self.path.discard(id(step.region))
         if self.report is not None:
             self.unheld(self.report)
 
@@ -148,22 +161,22 @@ class _Splice:
                 self.say("XSC0030", f"hole {step.id} is not filled; it counts as empty", step.holder)
             if region is None or not (region.before or region.after):
                 return None
-        elif step.id in self.path:
+        elif id(region) in self.path:
             if self.report is not None and step.holder is not None:
                 self.say("XSC0031", f"hole {step.id} lies inside its own filler; it is empty", step.holder)
             return None
-        self.path.add(step.id)
         return self.steps(region, step)
 
     def steps(self, region: Region, step: _Enter) -> Iterator[_Step]:
         for sibling in region.before:
             yield _Enter(sibling, sibling.id, step.scope, step.scope, None)
         if not region.hidden:
+            self.path.add(id(region))
             for filling, lifespan in self.visible(region):
                 yield from self.content(filling, lifespan, step.outer if filling.native else step.scope)
+            yield _Leave(region)
         for sibling in region.after:
             yield _Enter(sibling, sibling.id, step.scope, step.scope, None)
-        yield _Leave(step.id)
 
     def visible(self, region: Region) -> Iterator[tuple[Filling, Interval | None]]:
         """The fillings that are seen, in the order (vtFrom, version), with their lifespans."""
@@ -183,7 +196,7 @@ class _Splice:
                 timed.append(((at, version, tsid or 0, digest), filling, event_lifespan(at)))
         timed.sort(key=lambda entry: entry[0])
         for _, filling, lifespan in timed:
-            if self.view.at is None or lifespan.contains(self.view.at):
+            if self.at is None or lifespan.contains(self.at):
                 yield filling, lifespan
 
     def content(self, filling: Filling, lifespan: Interval | None, outer: Scope) -> Iterator[_Step]:
@@ -211,26 +224,27 @@ class _Splice:
         if outer.get("", "") and "" not in tag.declared:
             names[""] = ""
         tail, span = tag.tail, b""
-        if lifespan is not None and self.view.lifespans and self.view.at is None:
-            begin, end = format_instant(lifespan.begin), format_instant(lifespan.end)
-            span = f' vtFrom="{begin}" vtTo="{end}"'.encode()
-            if b"vtFrom" in tail or b"vtTo" in tail:
-                tail = _LIFESPAN.sub(b"", tail)
+        if lifespan is not None and self.view.lifespans and self.at is None:
+            span = f' vtFrom="{format_instant(lifespan.begin)}" vtTo="{format_instant(lifespan.end)}"'.encode()
         if not span and not names:
             return tag.head + tail
         # Attributes first, as get_fillers writes them: its own, then the lifespan.
         closing = 2 if tail.endswith(b"/>") else 1
-        return tag.head + declarations(names) + tail[:-closing].rstrip() + span + tail[-closing:]
+        attributes, end = tail[:-closing].rstrip(), tail[-closing:]
+        if span and (b"vtFrom" in attributes or b"vtTo" in attributes):
+            own = ATTRIBUTE.finditer(attributes)
+            attributes = b"".join(match[0] for match in own if match[1] not in (b"vtFrom", b"vtTo"))
+        return tag.head + declarations(names) + attributes + span + end
 
     def say(self, code: str, message: str, holder: Filling) -> None:
         if self.report is not None:
             self.report(Diagnostic(code, "warning", message, holder.place))
 
     def unheld(self, report: Report) -> None:
-        """What has been sent but hangs on no hole of the document, seen or unseen."""
-        held = self.held()
+        """What has been sent but hangs on no hole of the document, seen or unseen, nor belongs to another one."""
+        held, others = self.held(), set(self.regions.documents()) - {self.doc}
         for (doc, number), region in self.regions.table.items():
-            if doc == self.doc and number not in held:
+            if doc not in others and (doc != self.doc or number not in held):
                 for filling in region.fillings():
                     if filling.content is not None:
                         text = f"filler {number} is not in the document: no hole holds it"
@@ -261,7 +275,7 @@ def read_regions(
     """T1 of a whole stream."""
     regions = Materialiser(structure, report)
     for arrival in read_stream(source) if limit is None else read_stream(source, limit=limit):
-        regions.apply(arrival.item, arrival.place)
+        regions.apply(arrival.item, arrival.place, arrival.inside)
     regions.finish()
     return regions
 

@@ -34,7 +34,7 @@ BUCKET: Final = 8 << 20
 BUCKETS: Final = 32
 REPEAT_DELAY: Final = 1000
 
-_HEADER: Final = struct.Struct("<iqqqqq???")
+_HEADER: Final = struct.Struct("<iqqqqqi???")
 _NO_TIME: Final = -(2**63) + 1
 
 
@@ -44,6 +44,7 @@ class Spool:
     def __init__(self) -> None:
         self.file: IO[bytes] = cast(IO[bytes], tempfile.SpooledTemporaryFile(max_size=IN_MEMORY))  # noqa: SIM115
         self.size = 0
+        self.count = 0
 
     def add(self, record: Record) -> None:
         time = _NO_TIME if record.valid_time is None else record.valid_time
@@ -51,7 +52,7 @@ class Spool:
         self.file.write(
             _HEADER.pack(
                 record.level, record.region, record.tsid, time, record.length, record.children,
-                record.ends, record.again, timed,
+                record.version, record.ends, record.again, timed,
             )
         )  # fmt: skip
         if isinstance(record.content, bytes):
@@ -60,6 +61,7 @@ class Spool:
             with record.content as content:
                 shutil.copyfileobj(content, self.file)
         self.size += _HEADER.size + record.length
+        self.count += 1
 
     def __iter__(self) -> Iterator[Record]:
         self.file.seek(0)
@@ -67,7 +69,7 @@ class Spool:
             header = self.file.read(_HEADER.size)
             if not header:
                 break
-            level, region, tsid, time, length, children, ends, again, timed = _HEADER.unpack(header)
+            level, region, tsid, time, length, children, version, ends, again, timed = _HEADER.unpack(header)
             content: bytes | IO[bytes]
             if length <= IN_MEMORY:
                 content = self.file.read(length)
@@ -75,7 +77,8 @@ class Spool:
                 content = tempfile.TemporaryFile()  # noqa: SIM115 - handed on with the record
                 _copy(self.file, content, length)
                 content.seek(0)
-            yield Record(level, region, tsid, time if timed else None, content, length, children, ends, again)
+            at = time if timed else None
+            yield Record(level, region, tsid, at, content, length, children, ends, again, version)
         self.file.close()
 
 
@@ -129,7 +132,7 @@ def _shuffled(records: Iterable[Record], rng: random.Random) -> Iterator[Record]
     for record in records:
         buckets[rng.randrange(BUCKETS)].add(record)
     for bucket in buckets:
-        if bucket.size > BUCKET:
+        if bucket.size > BUCKET and bucket.count > 1:
             yield from _shuffled(bucket, rng)
         else:
             inside = list(bucket)
@@ -147,7 +150,7 @@ def with_repeats(records: Iterable[Record], probability: float, rng: random.Rand
                     record.content = content.read()
             again = Record(
                 record.level, record.region, record.tsid, record.valid_time, record.content, record.length,
-                ends=record.ends, again=True,
+                ends=record.ends, again=True, version=record.version,
             )  # fmt: skip
             heapq.heappush(waiting, (count + rng.randrange(REPEAT_DELAY), count, again))
         yield record
@@ -157,15 +160,18 @@ def with_repeats(records: Iterable[Record], probability: float, rng: random.Rand
         yield heapq.heappop(waiting)[2]
 
 
-def write_record(record: Record, out: BinaryIO) -> None:
+def write_record(record: Record, out: BinaryIO, prefix: str = "stream") -> None:
     """One record in its wire form, in pieces if it is large."""
     change: Change
     if record.ends:
         change = Remove(region=record.region, tsid=record.tsid, valid_time=record.valid_time)
     else:
         kind = Repeat if record.again else Fill
-        change = kind(region=record.region, tsid=record.tsid, valid_time=record.valid_time, content=b"")
-    opening, closing = wire_tags(change)
+        change = kind(
+            region=record.region, tsid=record.tsid, valid_time=record.valid_time, version=record.version or None,
+            content=b"",
+        )  # fmt: skip
+    opening, closing = wire_tags(change, prefix=prefix)
     if isinstance(record.content, bytes):
         out.write(opening + record.content + closing + b"\n")
     else:

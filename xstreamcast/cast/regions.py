@@ -110,43 +110,62 @@ class Regions:
         self.table: dict[tuple[str, int], Region] = {}
         self.now: Instant = START
         self.ended = False
-        self.waiting: list[tuple[Change, Place]] = []
+        self.waiting: list[tuple[Change, Place, int]] = []
+        self.awaited: set[tuple[str, int]] = set()  # the regions of what waits
         self.kept = 0
         self.file = tempfile.SpooledTemporaryFile(max_size=1 << 20)  # noqa: SIM115 - lives as long as the table
         self.file_size = 0
 
     # -- what comes -------------------------------------------------------------------------------------------------
 
-    def apply(self, item: Change | Structure | Diagnostic, place: Place | None = None) -> None:
-        """Take in what a stream brought. A fault concerns the change it is in and nothing else."""
+    def apply(self, item: Change | Structure | Diagnostic, place: Place | None = None, inside: int = 0) -> None:
+        """Take in what a stream brought. A fault concerns the change it is in and nothing else.
+
+        ``inside`` is how far the change's content lies behind its place.
+        """
         place = place or Place()
         if isinstance(item, Diagnostic):
             self.report(item)
         elif isinstance(item, Structure):
             self.take_structure(item, place)
-        elif self.structure is None and (item.tsid is not None or self.waiting):
+        elif self.structure is None and (item.tsid is not None or self.follows_waiting(item)):
             if len(self.waiting) < WAITING_LIMIT:
-                self.waiting.append((item, place))
+                self.waiting.append((item, place, inside))
+                self.awaited.add((item.doc, item.region))
             else:
                 self.diagnose("XSC0020", "quarantine", "no structure has come", place, item)
         else:
-            try:
-                self.change(item, place)
-            except XStreamError as fault:
-                self.diagnose(fault.code, "quarantine", fault.message, fault.place or place, item)
+            self.attempt(item, place, inside)
+
+    def attempt(self, change: Change, place: Place, inside: int) -> None:
+        try:
+            self.change(change, place, inside)
+        except XStreamError as fault:
+            self.diagnose(fault.code, "quarantine", fault.message, fault.place or place, change)
+
+    def follows_waiting(self, change: Change) -> bool:
+        """What needs no structure itself waits behind what does, if it speaks of the same region."""
+        regions = {change.region, getattr(change, "target", None)} if self.awaited else ()
+        return not isinstance(change, Eos) and any((change.doc, region) in self.awaited for region in regions)
 
     def finish(self) -> None:
         """The input is at its end: what still waits for a structure is put aside."""
+        for change, place, inside in self.release():
+            if change.tsid is None:
+                self.attempt(change, place, inside)
+            else:
+                self.diagnose("XSC0020", "quarantine", "no structure came (give one with --structure)", place, change)
+
+    def release(self) -> list[tuple[Change, Place, int]]:
         waiting, self.waiting = self.waiting, []
-        for change, place in waiting:
-            self.diagnose("XSC0020", "quarantine", "no structure came (give one with --structure)", place, change)
+        self.awaited.clear()
+        return waiting
 
     def take_structure(self, structure: Structure, place: Place) -> None:
         if self.structure is None or structure.only_adds_to(self.structure):
             self.structure = structure
-            waiting, self.waiting = self.waiting, []
-            for change, where in waiting:
-                self.apply(change, where)
+            for change, where, inside in self.release():
+                self.attempt(change, where, inside)
         else:
             message = "a structure that takes back what an earlier one said; the earlier one stays"
             self.report(Diagnostic("XSC0021", "quarantine", message, place))
@@ -158,7 +177,7 @@ class Regions:
 
     # -- one change -------------------------------------------------------------------------------------------------
 
-    def change(self, change: Change, place: Place) -> None:
+    def change(self, change: Change, place: Place, inside: int) -> None:
         tag = self.tag_of(change, place)
         if tag is None and change.tsid is not None:
             return
@@ -166,11 +185,11 @@ class Regions:
             case Eos():
                 self.ended = True
             case Before() | After():
-                self.beside(change, place)
+                self.beside(change, place, inside)
             case Replace(target=int(target)):
-                self.replace_target(change, target, place)
+                self.replace_target(change, target, place, inside)
             case ContentChange():
-                self.fill(change, tag, place)
+                self.fill(change, tag, place, inside)
             case Remove():
                 self.remove(change, tag, place)
             case Hide() | Show():
@@ -209,10 +228,11 @@ class Regions:
         self.diagnose("XSC0023", "note", "the region is frozen; no effect", place, change)
         return True
 
-    def parse(self, change: ContentChange, tag: Tag | None, place: Place) -> Content:
+    def parse(self, change: ContentChange, tag: Tag | None, place: Place, inside: int) -> Content:
         structure = self.structure if tag is not None else None
         tsid = tag.id if tag is not None else None
-        content = parse_content(change.content, structure=structure, tsid=tsid, place=place)
+        within = Place(place.source, offset=None if place.offset is None else place.offset + inside)
+        content = parse_content(change.content, structure=structure, tsid=tsid, place=within)
         for inline in content.inline:
             path = self.structure.path(inline) if self.structure else inline
             self.diagnose("XSC0024", "warning", f"{path} came inline, not as a fragment; taken", place, change)
@@ -263,8 +283,8 @@ class Regions:
 
     # -- fragments --------------------------------------------------------------------------------------------------
 
-    def fill(self, change: ContentChange, tag: Tag | None, place: Place) -> None:
-        content = self.parse(change, tag, place)
+    def fill(self, change: ContentChange, tag: Tag | None, place: Place, inside: int) -> None:
+        content = self.parse(change, tag, place, inside)
         region = self.region(change)
         if self.closed(region, change, place):
             return
@@ -353,6 +373,8 @@ class Regions:
         at = self.now if change.valid_time is None else change.valid_time
         ending.valid_time = at
         tsids = [change.tsid] if tag is not None else list({tsid for tsid, _ in region.versions})
+        if not tsids:
+            self.diagnose("XSC0028", "note", "an event has happened; it is not removed", place, change)
         for tsid in tsids:
             known = region.versions.get((tsid, at))
             if known is None or not _older(change.version, known.version):
@@ -368,9 +390,9 @@ class Regions:
             return None
         return None if self.closed(region, change, place) else region
 
-    def replace_target(self, change: Replace, target: int, place: Place) -> None:
+    def replace_target(self, change: Replace, target: int, place: Place, inside: int) -> None:
         """sR(i, j): the content of i becomes region j; the regions in its old content die."""
-        inner = parse_content(change.content, place=place)
+        inner = self.parse(change, None, place, inside)
         region = self.target(change, target, place)
         if region is None:
             return
@@ -378,11 +400,14 @@ class Regions:
             self.diagnose("XSC0025", "note", "older than what is there; no effect", place, change)
             return
         self.kill(change.doc, region.current)
+        found = region.current.version if region.current is not None else None
         region.current = self.filling(change, Content((Mutable(change.region, change.tsid, None, inner),)), place)
+        if change.version is None:
+            region.current.version = found
 
-    def beside(self, change: Before | After, place: Place) -> None:
+    def beside(self, change: Before | After, place: Place, inside: int) -> None:
         """sB/sA(i, j): a sibling outside i, the latest closest; it survives changes of i and dies with i's parent."""
-        inner = parse_content(change.content, place=place)
+        inner = self.parse(change, None, place, inside)
         region = self.target(change, change.target, place)
         if region is None:
             return
@@ -395,8 +420,17 @@ class Regions:
         else:
             region.after.insert(0, sibling)
 
+    def unknown(self, change: Change, place: Place) -> bool:
+        """Whether a region has not come, or is dead, and the change does not say as of which version it counts."""
+        if change.version is not None or (change.doc, change.region) in self.table:
+            return False
+        self.diagnose("XSC0029", "note", f"region {change.region} is not there, or dead; no effect", place, change)
+        return True
+
     def hide(self, change: Hide | Show, place: Place) -> None:
         """An idempotent flag; updates under a hidden region change what is stored."""
+        if self.unknown(change, place):
+            return
         region = self.region(change)
         if self.closed(region, change, place):
             return
@@ -408,8 +442,7 @@ class Regions:
 
     def freeze(self, change: Freeze, place: Place) -> None:
         """Closed for good. Before the region has come it has no effect, unless it says as of which version."""
-        if change.version is None and (change.doc, change.region) not in self.table:
-            self.diagnose("XSC0029", "note", f"region {change.region} is not there, or dead; no effect", place, change)
+        if self.unknown(change, place):
             return
         region = self.region(change)
         region.frozen, region.frozen_version = True, change.version

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -42,7 +41,3 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         print("xcast: interrupted", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; the interpreter must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)

@@ -19,14 +19,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from xstreamcast.errors import XStreamError, error
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
     from rich.console import Console, RenderableType
 
@@ -155,7 +155,7 @@ class Rebuilder:
         self.progress = Progress()
         self.document = b""
         self.ended = threading.Event()
-        self.began = 0.0
+        self.began = time.monotonic()
 
     def take(self, rows: DataFrame, _: int) -> None:
         """One micro-batch, on the driver."""
@@ -163,7 +163,6 @@ class Rebuilder:
         from xstreamcast.spark.rows import items_of
 
         begin = time.monotonic()
-        self.began = self.began or begin
         seq = self.progress.fragments
         for seq, item in items_of(rows.toArrow()):  # noqa: B007 - the last one counts
             self.regions.apply(item)
@@ -173,7 +172,7 @@ class Rebuilder:
         self.progress = Progress(
             self.progress.batches + 1,
             seq,
-            (seq - self.progress.fragments) / (now - begin),
+            seq / (now - self.began),
             sum(diagnostic.code == "XSC0030" for diagnostic in found),
             sum(diagnostic.code == "XSC0032" for diagnostic in found),
             len(_ELEMENT.findall(self.document)),
@@ -208,17 +207,21 @@ def demo(factor: float, seed: int, seconds: float, *, live: bool) -> bool:
     )
     folder = Path(tempfile.mkdtemp(prefix="xstreamcast-demo-"))
     try:
-        rebuilder, sender = _play(scene, folder, seconds, console, live=live)
+        with _spark(folder, console) as spark:
+            rebuilder, sender = play(scene, spark, folder, seconds, console, live=live)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return _verdict(scene, rebuilder, sender, console, time.monotonic() - began)
+    return verdict(scene, rebuilder, sender, console, time.monotonic() - began)
 
 
-def _play(scene: Scene, folder: Path, seconds: float, console: Console, *, live: bool) -> tuple[Rebuilder, Sender]:
+def play(
+    scene: Scene, spark: SparkSession, folder: Path, seconds: float, console: Console, *, live: bool
+) -> tuple[Rebuilder, Sender]:
+    """Send the stream and rebuild the document while it comes, to its end."""
     feed = folder / "credit"
     feed.mkdir()
     sender = Sender(scene, feed, seconds)
-    with _spark(folder, console) as spark, _view(scene, console, live=live) as show:
+    with _view(scene, console, live=live) as show:
         rebuilder = Rebuilder(scene, show)
         query: StreamingQuery = (
             spark.readStream.format("xstreamcast")
@@ -253,15 +256,16 @@ def _wait(query: StreamingQuery, rebuilder: Rebuilder, sender: Sender) -> None:
 
 
 @contextmanager
-def _spark(folder: Path, console: Console) -> Iterator[Any]:
+def _spark(folder: Path, console: Console) -> Iterator[SparkSession]:
     """A session whose traces all lie in the folder. However one leaves, it and its Java process are gone first."""
     from xstreamcast.spark import register
-    from xstreamcast.spark.session import session, shut_down
+    from xstreamcast.spark.session import SHORT_LIVED, session, shut_down
 
     console.print("Starting Spark on this machine (local[2]) …")
     begin = time.monotonic()
-    places = {"spark.local.dir": str(folder / "local"), "spark.sql.warehouse.dir": str(folder / "warehouse")}
-    spark = session("xstreamcast demo", log="OFF", **places)
+    scratch = folder / "spark"
+    scratch.mkdir()
+    spark = session("xstreamcast demo", log="OFF", scratch=scratch, **SHORT_LIVED)
     try:
         register(spark)
         console.print(f"Spark {spark.version} is up after {time.monotonic() - begin:.1f} s.")
@@ -304,10 +308,7 @@ def _panel(scene: Scene, progress: Progress) -> RenderableType:
 
     figures = Table.grid(padding=(0, 2))
     for label, value in (
-        (
-            "fragments read",
-            f"{progress.fragments:,} of {len(scene.changes):,}   ({progress.rate:,.0f}/s in this batch)",
-        ),
+        ("fragments read", f"{progress.fragments:,} of {len(scene.changes):,}   {progress.rate:,.0f}/s"),
         ("holes open", f"{progress.open_holes:,}"),
         ("fillers without their hole", f"{progress.unheld:,}"),
         ("rebuilt document", f"{progress.size:,} of {len(scene.original):,} bytes"),
@@ -320,7 +321,8 @@ def _panel(scene: Scene, progress: Progress) -> RenderableType:
     return Panel(Group(bar, "", figures, accounts), title="T of the fragments so far", width=78)
 
 
-def _verdict(scene: Scene, rebuilder: Rebuilder, sender: Sender, console: Console, seconds: float) -> bool:
+def verdict(scene: Scene, rebuilder: Rebuilder, sender: Sender, console: Console, seconds: float) -> bool:
+    """Compare the rebuilt document with the original, canonically, and say how it came out."""
     from xml.etree.ElementTree import canonicalize
 
     progress = rebuilder.progress

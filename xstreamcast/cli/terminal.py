@@ -70,10 +70,17 @@ def progress_bar(label: str, total: int | None) -> Iterator[Callable[[int], None
 def output(path: str | Path | None) -> Iterator[BinaryIO]:
     """Where results go: standard output for None or ``-``, or a file that appears when it is whole."""
     if path is None or str(path) == "-":
-        yield cast(BinaryIO, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+        try:
+            yield cast(BinaryIO, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            # Who read our output has seen enough, and the interpreter must not complain at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
         return
     final = Path(path)
+    if final.is_dir():
+        raise error("XSC0006", f"{final} is a folder", hint="name a file in it")
     partial = final.with_name(f".{final.name}.part")
     try:
         file = open(partial, "wb")  # noqa: SIM115 - closed below, on every way out

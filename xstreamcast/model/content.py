@@ -25,7 +25,9 @@ from xstreamcast.model.change import STREAM_NAMESPACE
 from xstreamcast.model.structure import Structure
 from xstreamcast.scan.normalise import escape_attribute, parse_fault
 
-START_TAG: Final = re.compile(rb"""<([^\s/>!?<][^\s/>]*)((?:\s+[^\s=/><]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*(/?)>""")
+START_TAG: Final = re.compile(
+    rb"""<([^\s/><!?&="'][^\s/><&="']*)((?:\s+[^\s=/><]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*(/?)>"""
+)
 """A whole start tag: name, attributes, and whether it is empty."""
 ATTRIBUTE: Final = re.compile(rb"""\s+([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')""")
 
@@ -78,7 +80,9 @@ class Update:
     kind: str
     attributes: Mapping[str, str]
     content: bytes
+    scope: Mapping[str, str]
     offset: int
+    inside: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +133,24 @@ def write_content(content: Content, around: Mapping[str, str]) -> bytes:
             names = {prefix: uri for prefix, uri in names.items() if uri != STREAM_NAMESPACE}
             out += (piece.head, declarations(names), piece.tail)
         else:
+            prefix, declared = stream_prefix({**around, **(piece.scope or {})})
             tsid = "" if piece.tsid is None else f' tsid="{piece.tsid}"'
             if isinstance(piece, Hole):
-                out.append(f'<stream:hole id="{piece.region}"{tsid}/>'.encode())
+                out.append(f'<{prefix}:hole{declared} id="{piece.region}"{tsid}/>'.encode())
             else:
-                out.append(f'<stream:mutable id="{piece.region}"{tsid}>'.encode())
-                out += (write_content(piece.content, around), b"</stream:mutable>")
+                out.append(f'<{prefix}:mutable{declared} id="{piece.region}"{tsid}>'.encode())
+                out += (write_content(piece.content, around), f"</{prefix}:mutable>".encode())
     return b"".join(out)
+
+
+def stream_prefix(scope: Mapping[str, str]) -> tuple[str, str]:
+    """The prefix for the stream's own elements, and its declaration where ``stream`` means something else."""
+    if scope.get("stream", STREAM_NAMESPACE) == STREAM_NAMESPACE:
+        return "stream", ""
+    prefix = "xcast"
+    while scope.get(prefix, STREAM_NAMESPACE) != STREAM_NAMESPACE:
+        prefix += "_"
+    return prefix, f' xmlns:{prefix}="{STREAM_NAMESPACE}"'
 
 
 class _Cutter:
@@ -298,7 +313,7 @@ class _Cutter:
         if not closed:
             end = self.parser.CurrentByteIndex - len(self.wrap)
             self.cursor = self.data.index(b">", end) + 1
-        self.updates.append(Update(kind, attributes, self.data[begin:end], at))
+        self.updates.append(Update(kind, attributes, self.data[begin:end], dict(self.scope), at, begin - at))
 
     def end(self, name: str) -> None:
         if self.lifting:

@@ -41,8 +41,9 @@ from xstreamcast.scan.normalise import escape_attribute
 Form = Literal["prefixed", "bare"]
 
 _UPDATE_TAG: Final = re.compile(rb":(?:replace|before|after|hide|show|freeze)[\s/>]")
-_ELEMENTS: Final = {**CHANGES, "filler": Fill}
-del _ELEMENTS["fill"]
+_ELEMENTS: Final[Mapping[str, type[Change]]] = {
+    "filler" if kind == "fill" else kind: cls for kind, cls in CHANGES.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Arrival:
     item: Change | Structure | Diagnostic
     place: Place
     end: int
+    inside: int = 0  # bytes from the place to the change's content
 
 
 @dataclass(slots=True)
@@ -86,6 +88,7 @@ class FragmentReader:
     def __iter__(self) -> Iterator[Arrival]:
         for piece in self.framer:
             place = Place(self.source, offset=piece.offset)
+            self.state.namespaces = self.framer.namespaces
             if isinstance(piece, Broken):
                 torn = Diagnostic("XSC0001", "quarantine", piece.reason, place, excerpt(piece.raw))
                 self.state.offset = piece.end
@@ -97,9 +100,10 @@ class FragmentReader:
                 hint = f" ({fault.hint})" if fault.hint else ""
                 message = f"{fault.message}{hint}"
                 items = [Diagnostic(fault.code, "quarantine", message, fault.place or place, excerpt(piece.raw))]
-            self.state.offset, self.state.namespaces = piece.end, self.framer.namespaces
+            self.state.offset = piece.end
+            inside = piece.content_offset - piece.offset
             for item in items:
-                yield Arrival(item, place, piece.end)
+                yield Arrival(item, place, piece.end, inside)
 
     def form_of(self, frame: Frame) -> Form | None:
         """How an element that may be the stream's own is spelled; None for data."""
@@ -117,36 +121,46 @@ class FragmentReader:
         if frame.local in CARRIERS:
             state.form = state.form or form
             if form == state.form and form is not None:
-                return self.changes(frame.local, frame.attributes, frame.content, frame, frame.content_offset)
+                inside = frame.content_offset - frame.offset
+                return self.changes(frame.local, frame.attributes, frame.content, frame.namespaces, place, inside)
         if state.rooted:
             raise error("XSC0003", f"<{frame.local}> outside any filler", place, "only the first may come unwrapped")
-        return self.changes("filler", {"id": str(ROOT)}, frame.raw, frame, frame.offset)
+        return self.changes("filler", {"id": str(ROOT)}, frame.raw, self.framer.namespaces, place, 0)
 
     def changes(
-        self, local: str, attributes: Mapping[str, str], content: bytes, frame: Frame, offset: int
+        self,
+        local: str,
+        attributes: Mapping[str, str],
+        content: bytes,
+        namespaces: Mapping[str, str],
+        place: Place,
+        inside: int,
     ) -> list[Change | Structure | Diagnostic]:
         """The change an element stands for, then the updates interleaved with its content, in order."""
         cls = _ELEMENTS[local]
-        place = Place(self.source, offset=offset)
         fields = _fields(cls, attributes, place)
+        if not issubclass(cls, ContentChange):
+            if content.strip():
+                raise error("XSC0003", f"a {local} with content", place, "it brings none")
+            return [cls(**fields)]
+        # The declarations around it count for the content too, unless it cannot be using them.
+        around = {
+            prefix: uri
+            for prefix, uri in namespaces.items()
+            if (prefix, uri) != ("stream", STREAM_NAMESPACE) and (not prefix or f"{prefix}:".encode() in content)
+        }
+        bare = self.state.form != "prefixed" and b"<hole" in content
         updates: tuple[Update, ...] = ()
-        if issubclass(cls, ContentChange):
-            # The wrapper's declarations count for the content too, unless it cannot be using them.
-            own = local == "filler" and content is frame.raw
-            around = {
-                prefix: uri
-                for prefix, uri in (self.framer.namespaces if own else frame.namespaces).items()
-                if (prefix, uri) != ("stream", STREAM_NAMESPACE) and (not prefix or f"{prefix}:".encode() in content)
-            }
-            bare = self.state.form != "prefixed" and b"<hole" in content
-            if around or bare or _UPDATE_TAG.search(content):
-                parsed = parse_content(content, place=place, around=around, bare=bare)
-                content, updates = write_content(parsed, around), parsed.updates
-            fields["content"] = content
-            self.state.rooted |= fields["region"] == ROOT
-        items: list[Change | Structure | Diagnostic] = [cls(**fields)]
+        offset = (place.offset or 0) + inside
+        if around or bare or _UPDATE_TAG.search(content):
+            parsed = parse_content(content, place=Place(self.source, offset=offset), around=around, bare=bare)
+            content, updates = write_content(parsed, around), parsed.updates
+        self.state.rooted |= fields["region"] == ROOT
+        items: list[Change | Structure | Diagnostic] = [cls(**fields, content=content)]
         for update in updates:
-            items += self.changes(update.kind, update.attributes, update.content, frame, offset + update.offset)
+            where = Place(self.source, offset=offset + update.offset)
+            names = {**around, **update.scope}
+            items += self.changes(update.kind, update.attributes, update.content, names, where, update.inside)
         return items
 
 
@@ -177,20 +191,28 @@ def _fields(cls: type[Change], attributes: Mapping[str, str], place: Place) -> d
 
 
 def read_stream(source: Source, *, limit: int = FRAGMENT_LIMIT) -> Iterator[Arrival]:
-    """The arrivals of a fragment file, a pipe or a gzip: any encoding, any size."""
-    return iter(FragmentReader(plain_xml(source), source=source_name(source), limit=limit))
+    """The arrivals of a whole stream from a file, a pipe or a gzip: any encoding, any size."""
+    reader = FragmentReader(plain_xml(source), source=source_name(source), limit=limit)
+    ended = False
+    for arrival in reader:
+        ended = ended or isinstance(arrival.item, Eos)
+        yield arrival
+    if reader.framer.wrapper is not None and not ended:
+        place = Place(reader.source, offset=reader.state.offset)
+        message = "the stream's root element is not closed, and no eos came: it may be cut short"
+        yield Arrival(Diagnostic("XSC0034", "warning", message, place), place, reader.state.offset)
 
 
-def encode_change(change: Change, *, declare: bool = False) -> bytes:
+def encode_change(change: Change, *, declare: bool = False, prefix: str = "stream") -> bytes:
     """One wire element; ``declare`` makes it a message of its own, with the namespace declared."""
-    opening, closing = wire_tags(change, declare=declare)
+    opening, closing = wire_tags(change, declare=declare, prefix=prefix)
     return opening + getattr(change, "content", b"") + closing
 
 
-def wire_tags(change: Change, *, declare: bool = False) -> tuple[bytes, bytes]:
+def wire_tags(change: Change, *, declare: bool = False, prefix: str = "stream") -> tuple[bytes, bytes]:
     """The tags around a change's content, for who writes the content in pieces."""
     name = "filler" if isinstance(change, Fill) else change.kind
-    attributes = f' xmlns:stream="{STREAM_NAMESPACE}"' if declare else ""
+    attributes = f' xmlns:{prefix}="{STREAM_NAMESPACE}"' if declare else ""
     target = getattr(change, "target", None)
     if target is not None:
         attributes += f' target="{target}"'
@@ -205,27 +227,32 @@ def wire_tags(change: Change, *, declare: bool = False) -> tuple[bytes, bytes]:
     if change.valid_time is not None:
         attributes += f' validTime="{format_instant(change.valid_time)}"'
     if isinstance(change, ContentChange):
-        return f"<stream:{name}{attributes}>".encode(), f"</stream:{name}>".encode()
-    return f"<stream:{name}{attributes}/>".encode(), b""
+        return f"<{prefix}:{name}{attributes}>".encode(), f"</{prefix}:{name}>".encode()
+    return f"<{prefix}:{name}{attributes}/>".encode(), b""
 
 
 class FragmentWriter:
-    """Writes one stream as an XML file: the structure first, then a change per line."""
+    """Writes one stream as an XML file: the structure first, then a change per line.
 
-    def __init__(self, out: BinaryIO, structure: Structure | None = None) -> None:
+    ``prefix`` is another one where the data itself uses ``stream`` for something else.
+    """
+
+    def __init__(self, out: BinaryIO, structure: Structure | None = None, prefix: str = "stream") -> None:
         self.out = out
-        out.write(f'<stream:fragments xmlns:stream="{STREAM_NAMESPACE}">\n'.encode())
+        self.prefix = prefix
+        declared = f' xmlns:{prefix}="{STREAM_NAMESPACE}"' if prefix != "stream" else ""
+        out.write(f'<{prefix}:fragments{declared} xmlns:stream="{STREAM_NAMESPACE}">\n'.encode())
         if structure is not None:
             self.write_structure(structure)
 
     def write_structure(self, structure: Structure) -> None:
         """The structure, again or anew."""
-        self.out.write(write_structure(structure, declare=False).encode() + b"\n")
+        self.out.write(write_structure(structure, declare=False, prefix=self.prefix).encode() + b"\n")
 
     def write(self, change: Change) -> None:
         """One change."""
-        self.out.write(encode_change(change) + b"\n")
+        self.out.write(encode_change(change, prefix=self.prefix) + b"\n")
 
     def close(self) -> None:
         """The end of the file; the stream beneath stays open."""
-        self.out.write(b"</stream:fragments>\n")
+        self.out.write(f"</{self.prefix}:fragments>\n".encode())

@@ -16,14 +16,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
-from xml.sax.saxutils import unescape
 
 from xstreamcast.model.change import STREAM_NAMESPACE
 from xstreamcast.model.content import ATTRIBUTE, START_TAG
 
 FRAGMENT_LIMIT: Final = 1 << 28
 """No fragment is larger than this; what is, is broken."""
-_TAG_LIMIT: Final = 1 << 20
+
+_TEXT_LIMIT: Final = 1 << 20
 
 WRAPPERS: Final = frozenset({"fragments", "updates"})
 STRUCTURES: Final = frozenset({"structure", "tagStructure"})
@@ -31,6 +31,10 @@ CARRIERS: Final = frozenset(
     {"filler", "repeat", "replace", "remove", "before", "after", "hide", "show", "freeze", "eos"}
 )
 
+_FRAGMENTS: Final = rb"filler|repeat|replace|remove|structure|tagStructure|eos"
+_BLANKS: Final = str.maketrans("\r\n\t", "   ")
+_REFERENCE: Final = re.compile(r"&(#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6}|[^\s;&]*);?")
+_ENTITIES: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _NOT_DATA: Final = re.compile(rb"\s+|<!--.*?-->|<\?.*?\?>|<!\[CDATA\[.*?\]\]>|<!DOCTYPE[^\[>]*>|[^<]+", re.DOTALL)
 _UNFINISHED: Final = re.compile(rb"<$|<!$|<!-$|<!--|<\?|<!\[|<!D")
 
@@ -74,7 +78,7 @@ def _inside(name: bytes, prefix: bytes) -> re.Pattern[bytes]:
     quoted = re.escape(name)
     return re.compile(
         rb"<!--.*?-->|<\?.*?\?>|<!\[CDATA\[.*?\]\]>|(?P<torn><!--|<\?|<!\[CDATA\[)"
-        rb"|<(?P<opened>" + quoted + rb"|" + re.escape(prefix) + rb"""(?:filler|repeat|replace|remove))"""
+        rb"|<(?P<opened>" + quoted + rb"|" + re.escape(prefix) + rb"(?:" + _FRAGMENTS + rb"))(?=[\s/>])"
         rb"""(?P<attributes>(?:\s(?:[^"'<>]|"[^"<]*"|'[^'<]*')*?)?)(?P<empty>/?)>"""
         rb"|(?P<close></" + quoted + rb"\s*>)",
         re.DOTALL,
@@ -83,17 +87,33 @@ def _inside(name: bytes, prefix: bytes) -> re.Pattern[bytes]:
 
 @lru_cache(maxsize=64)
 def _fragment_tag(prefix: bytes) -> re.Pattern[bytes]:
-    return re.compile(rb"<" + re.escape(prefix) + rb"(?:filler|repeat|replace|remove)[\s/>]")
+    return re.compile(rb"<" + re.escape(prefix) + rb"(?:" + _FRAGMENTS + rb")[\s/>]")
 
 
 def attributes_of(raw: bytes) -> dict[str, str]:
-    """The attributes of a raw start tag."""
-    return {match[1].decode(): _value(match[2]) for match in ATTRIBUTE.finditer(raw)}
+    """The attributes of a raw start tag; raises ValueError where they are not well-formed."""
+    pairs = [(match[1].decode(), _value(match[2])) for match in ATTRIBUTE.finditer(raw)]
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an attribute twice")
+    return found
 
 
 def _value(quoted: bytes) -> str:
-    text = quoted[1:-1].decode(errors="replace")
-    return unescape(text, {"&quot;": '"', "&apos;": "'"}) if "&" in text else text
+    """A value with its references resolved, and white space other than blanks as blanks (XML 1.0 §3.3.3)."""
+    text = quoted[1:-1].decode()
+    if "\n" in text or "\t" in text or "\r" in text:
+        text = text.replace("\r\n", " ").translate(_BLANKS)
+    return _REFERENCE.sub(_resolve, text) if "&" in text else text
+
+
+def _resolve(match: re.Match[str]) -> str:
+    name = match[1]
+    if name.startswith("#"):
+        return chr(int(name[2:], 16) if name[1:2] == "x" else int(name[1:]))
+    if name not in _ENTITIES:
+        raise ValueError(f"entity &{name}; has no declaration")
+    return _ENTITIES[name]
 
 
 class Framer:
@@ -119,6 +139,7 @@ class Framer:
         self.namespaces: dict[str, str] = dict(namespaces or {})
         self.wrapper: Frame | None = None
         self.progress: tuple[int, int] | None = None  # of an unfinished fragment: bytes looked through, elements open
+        self.looked = 0  # up to which offset there is no closing bracket after the cursor
 
     def more(self) -> None:
         """Take in another chunk, or note the end; what lies before the cursor is let go."""
@@ -156,7 +177,7 @@ class Framer:
             raw = skipped[0]
             if raw[:1] != b"<" or raw[:3] == b"<![":  # text between fragments
                 whole = skipped.end() < len(self.buffer) or self.ended
-                if raw.strip() and (whole or len(raw) > _TAG_LIMIT):
+                if raw.strip() and (whole or len(raw) > _TEXT_LIMIT):
                     return Broken(bytes(raw), self.offset + self.at, "text between fragments")
                 if not whole and raw.strip():
                     return None
@@ -167,7 +188,10 @@ class Framer:
             return None if len(self.buffer) - self.at < self.limit else self.torn("a comment that does not end")
         if self.buffer[self.at + 1 : self.at + 2] == b"/":
             return self.end_tag()
-        tag = START_TAG.match(self.buffer, self.at)
+        # No tag without a closing bracket, and no byte is looked at twice for it.
+        bracket = self.buffer.find(b">", max(self.at, self.looked - self.offset))
+        self.looked = self.offset + (len(self.buffer) if bracket < 0 else bracket)
+        tag = START_TAG.match(self.buffer, self.at) if bracket >= 0 else None
         if tag is None:
             return self.no_tag()
         return self.element(tag)
@@ -186,7 +210,7 @@ class Framer:
     def no_tag(self) -> Broken | None:
         """A ``<`` that begins no whole tag: not yet, or never."""
         following = self.buffer.find(b"<", self.at + 1)
-        if following < 0 and not self.ended and len(self.buffer) - self.at < _TAG_LIMIT:
+        if following < 0 and not self.ended and len(self.buffer) - self.at < self.limit:
             return None
         return self.torn("not a tag", following if following >= 0 else len(self.buffer))
 
@@ -202,22 +226,33 @@ class Framer:
     def element(self, tag: re.Match[bytes]) -> Frame | Broken | None:
         name = tag[1]
         prefix, _, local = name.decode(errors="replace").rpartition(":")
-        attributes = attributes_of(tag[2]) if tag[2] else {}
+        try:
+            attributes = attributes_of(tag[2]) if tag[2] else {}
+        except ValueError as fault:
+            return self.ill_formed(tag, prefix, local, str(fault))
         declared = {
             key[6:]: value for key, value in attributes.items() if key[:5] == "xmlns" and (key[5:6] or ":") == ":"
         }
         namespaces = {**self.namespaces, **declared} if declared else self.namespaces
         if local in WRAPPERS and self.wrapper is None and self.is_stream(prefix, namespaces):
-            self.wrapper = self.frame(tag, prefix, local, attributes, namespaces, tag.end(), tag.end(), tag.end())
+            self.wrapper = self.frame(tag, prefix, local, attributes, namespaces, tag.end(), tag.end())
             self.namespaces = dict(namespaces)
             self.at = tag.end()
             return self.next_piece()
-        if tag[3]:
-            return self.frame(tag, prefix, local, attributes, namespaces, tag.end(), tag.end(), tag.end())
-        extent = self.extent(bytes(name), tag.end(), prefix, local)
+        extent = (tag.end(), tag.end()) if tag[3] else self.extent(bytes(name), tag.end(), prefix, local)
         if extent is None or isinstance(extent, Broken):
             return extent
-        return self.frame(tag, prefix, local, attributes, namespaces, tag.end(), *extent)
+        frame = self.frame(tag, prefix, local, attributes, namespaces, *extent)
+        if len(frame.raw) > self.limit:
+            return Broken(frame.raw, frame.offset, f"it is larger than {self.limit} bytes")
+        return frame
+
+    def ill_formed(self, tag: re.Match[bytes], prefix: str, local: str, reason: str) -> Broken | None:
+        """An element whose start tag is no good: all of it is put aside, if its end is there."""
+        extent = (tag.end(), tag.end()) if tag[3] else self.extent(bytes(tag[1]), tag.end(), prefix, local)
+        if isinstance(extent, tuple):
+            return Broken(bytes(self.buffer[self.at : extent[1]]), self.offset + self.at, reason)
+        return extent
 
     @staticmethod
     def is_stream(prefix: str, namespaces: Mapping[str, str]) -> bool:
@@ -233,13 +268,12 @@ class Framer:
         local: str,
         attributes: Mapping[str, str],
         namespaces: Mapping[str, str],
-        begin: int,
         end: int,
         stop: int,
     ) -> Frame:
-        content, raw = bytes(self.buffer[begin:end]), bytes(self.buffer[tag.start() : stop])
+        content, raw = bytes(self.buffer[tag.end() : end]), bytes(self.buffer[tag.start() : stop])
         at = self.offset + tag.start()
-        return Frame(prefix, local, attributes, namespaces, content, raw, at, self.offset + begin)
+        return Frame(prefix, local, attributes, namespaces, content, raw, at, self.offset + tag.end())
 
     def extent(self, name: bytes, begin: int, prefix: str, local: str) -> tuple[int, int] | Broken | None:
         """Where the content ends and where the element ends."""
@@ -266,7 +300,7 @@ class Framer:
                 if not depth:
                     return token.start(), at
             elif token["opened"]:
-                if local in CARRIERS and _is_carrier(token["attributes"], bool(prefix)):
+                if local in CARRIERS and _is_carrier(token["opened"], token["attributes"], bool(prefix)):
                     return Broken(bytes(buffer[self.at : token.start()]), self.offset + self.at, "it is not closed")
                 depth += token["opened"] == name and not token["empty"]
         if not self.ended and len(buffer) - self.at < self.limit:
@@ -280,10 +314,12 @@ class Framer:
 _CARRIER_TAG: Final = re.compile(rb"<(?:[^\s<>/:]+:)?(?:filler|repeat|replace|remove|structure|eos)[\s/>]")
 
 
-def _is_carrier(attributes: bytes, prefixed: bool) -> bool:
+def _is_carrier(name: bytes, attributes: bytes, prefixed: bool) -> bool:
     """A nested start tag that begins a fragment: it has an id, and no target as an interleaved update has.
 
     A bare name is only believed with both numbers of a filler: it could be data.
     """
-    found = attributes_of(attributes)
-    return "id" in found and "target" not in found and (prefixed or "tsid" in found)
+    if prefixed and name.endswith((b":structure", b":tagStructure", b":eos")):
+        return True
+    found = {match[1] for match in ATTRIBUTE.finditer(attributes)}
+    return b"id" in found and b"target" not in found and (prefixed or b"tsid" in found)

@@ -23,6 +23,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, count
 from typing import Final, Literal
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
@@ -259,7 +260,7 @@ class _Reader:
                 raise self.fault("an empty tag structure", top.place, 'declare at least <tag id="1" name="…"/>')
             self.tags[UNNAMED] = Tag(UNNAMED, "", "snapshot", tuple(self.number(child) for child in top.children))
             root = UNNAMED
-        self.check()
+        self.check(top)
         return Structure(self.tags, root, self.stream, self.prefixes)
 
     def number(self, opened: _Open) -> int:
@@ -297,14 +298,10 @@ class _Reader:
 
     def integer(self, tag: _Open, attribute: str) -> int:
         text = tag.attributes.get(attribute, "")
-        try:
-            number = int(text)
-        except ValueError:
-            number = -1
-        if number < 0:
+        if not (text.isascii() and text.isdecimal() and len(text) <= 18):
             wrong = f"{attribute}={text!r}" if text else f"no {attribute}"
             raise self.fault(f"a tag with {wrong}", tag.place, f"{attribute} is a whole number from 0 up")
-        return number
+        return int(text)
 
     def expanded(self, tag: _Open) -> str:
         prefix, colon, local = tag.attributes["name"].rpartition(":")
@@ -327,40 +324,42 @@ class _Reader:
             return "filler" if filler in ("true", "1", "yes") else "snapshot"
         return None
 
-    def check(self) -> None:
-        for tag in self.tags.values():
+    def check(self, top: _Open) -> None:
+        """What can be seen only when all tags are known: references, and names below one parent."""
+        waiting = [top]
+        while waiting:
+            tag = waiting.pop()
+            waiting.extend(tag.children)
             names: set[str] = set()
             for child in tag.children:
-                if child not in self.tags:
-                    hint = "ref names the id of another tag"
-                    raise self.fault(f"ref to {child}, which no tag has", Place(self.source), hint)
-                name = self.tags[child].name
+                if child.id not in self.tags:
+                    raise self.fault(f"ref to {child.id}, which no tag has", child.place, "ref names another tag's id")
+                name = self.tags[child.id].name
                 if name in names:
-                    hint = "one tag per name below a parent"
-                    raise self.fault(f"{name!r} twice below tag {tag.id}", Place(self.source), hint)
+                    raise self.fault(f"{name!r} twice below one tag", child.place, "one tag per name below a parent")
                 names.add(name)
 
 
-def write_structure(structure: Structure, *, declare: bool = True) -> str:
+def write_structure(structure: Structure, *, declare: bool = True, prefix: str = "stream") -> str:
     """The text of a structure: ``parse_structure(write_structure(s))`` has the same tags."""
-    namespaces = f' xmlns:stream="{STREAM_NAMESPACE}"' if declare else ""
-    prefixes = _prefixes(structure)
-    namespaces += "".join(f" xmlns:{prefix}={quoteattr(uri)}" for prefix, uri in prefixes.items())
+    namespaces = f' xmlns:{prefix}="{STREAM_NAMESPACE}"' if declare else ""
+    prefixes = _prefixes(structure, prefix)
+    namespaces += "".join(f" xmlns:{name}={quoteattr(uri)}" for name, uri in prefixes.items())
     stream = f" stream={quoteattr(structure.stream)}" if structure.stream else ""
     spelled = Structure(structure.tags, structure.root, structure.stream, prefixes)
-    return f"<stream:structure{namespaces}{stream}>\n{''.join(_lines(spelled))}</stream:structure>"
+    return f"<{prefix}:structure{namespaces}{stream}>\n{''.join(_lines(spelled))}</{prefix}:structure>"
 
 
-def _prefixes(structure: Structure) -> dict[str, str]:
+def _prefixes(structure: Structure, own: str) -> dict[str, str]:
     """A prefix for every namespace the names use: their own, or one made up."""
     prefixes: dict[str, str] = {}
     for tag in structure.tags.values():
         if tag.name.startswith("{"):
             uri = tag.name[1:].partition("}")[0]
             if uri not in prefixes.values():
-                known = [p for p, u in structure.prefixes.items() if u == uri and p not in ("", "stream")]
-                prefix = next((p for p in known if p not in prefixes), f"ns{len(prefixes) + 1}")
-                prefixes[prefix] = uri
+                known = (p for p, u in structure.prefixes.items() if u == uri and p not in ("", own))
+                made_up = (p for p in map("ns{}".format, count(1)) if p not in structure.prefixes)
+                prefixes[next(p for p in chain(known, made_up) if p not in prefixes)] = uri
     return prefixes
 
 

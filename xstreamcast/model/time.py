@@ -27,7 +27,7 @@ _SECOND: Final = 1_000_000
 _DAY: Final = 86_400 * _SECOND
 
 _INSTANT = re.compile(
-    r"(-?\d{4,})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:\d\d)?", re.ASCII
+    r"(-?\d{4,9})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:\d\d)?", re.ASCII
 )
 
 
@@ -73,16 +73,19 @@ def parse_instant(text: str, place: Place | None = None) -> Instant:
     year, month, day = int(match[1]), int(match[2]), int(match[3])
     hour, minute, second = int(match[4] or 0), int(match[5] or 0), int(match[6] or 0)
     midnight = hour == 24 and minute == second == 0 and not (match[7] or "").strip("0")
+    zone = match[8]
+    east = 0 if zone in (None, "Z") else int(zone[1:3]) * 60 + int(zone[4:6])  # minutes, west negative
+    if zone and east and zone[0] == "-":
+        east = -east
+    if abs(east) > 14 * 60 or (east and int(zone[4:6]) > 59):
+        raise error("XSC0010", f"no such time zone: {text!r}", place, hint="zones lie within fourteen hours of UTC")
     fits = 1 <= month <= 12 and 1 <= day <= _month_length(year, month) and minute < 60 and second < 60
     if not fits or (hour > 23 and not midnight):
         raise error("XSC0010", f"no such time: {text!r}", place, hint="check the month, the day and the hour")
     instant = days_from_civil(year, month, day) * _DAY
     instant += ((hour * 60 + minute) * 60 + second) * _SECOND
     instant += int((match[7] or "0")[:6].ljust(6, "0"))
-    zone = match[8]
-    if zone and zone != "Z":
-        offset = (int(zone[1:3]) * 60 + int(zone[4:6])) * 60 * _SECOND
-        instant -= offset if zone[0] == "+" else -offset
+    instant -= east * 60 * _SECOND
     if not START < instant < NOW:
         raise error("XSC0010", f"time out of range: {text!r}", place, hint="years −290000 to 290000 are kept")
     return instant

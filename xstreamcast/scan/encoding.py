@@ -13,10 +13,11 @@ import io
 import lzma
 import re
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final, cast
 
 from xstreamcast.errors import Place, error
 
@@ -50,6 +51,11 @@ _DECLARATION: Final = re.compile(rb"<\?xml[ \t\r\n][^?>]*\?>")
 _ENCODING: Final = re.compile(rb"""encoding[ \t\r\n]*=[ \t\r\n]*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
 _PROLOG: Final = re.compile(rb"(?:[ \t\r\n]+|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)
 _DOCTYPE_HEAD: Final = re.compile(rb"""<!DOCTYPE(?:[^\[>"']|"[^"]*"|'[^']*')*([\[>])""")
+_DOCTYPE: Final = re.compile(
+    rb"""<!DOCTYPE\s+[^\s\[>"'<&]+(\s+(?:SYSTEM\s+LITERAL|PUBLIC\s+LITERAL\s+LITERAL))?\s*([\[>])""".replace(
+        b"LITERAL", rb"""(?:"[^"]*"|'[^']*')"""
+    )
+)
 
 
 def source_name(source: Source) -> str:
@@ -57,6 +63,23 @@ def source_name(source: Source) -> str:
     if isinstance(source, str | Path):
         return "<stdin>" if str(source) == "-" else str(source)
     return str(getattr(source, "name", "<input>"))
+
+
+class _Borrowed(io.RawIOBase):
+    """A file of the caller's behind a buffer of ours: it stays open when the buffer goes."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if hasattr(self.file, "readinto"):
+            return int(self.file.readinto(buffer) or 0)
+        data = self.file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def open_input(source: Source) -> BinaryIO:
@@ -72,7 +95,7 @@ def open_input(source: Source) -> BinaryIO:
                 raise error("XSC0006", fault.strerror or str(fault), Place(str(source)), hint) from None
     else:
         file = source
-    peekable = file if isinstance(file, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, file))
+    peekable = file if isinstance(file, io.BufferedReader) else io.BufferedReader(_Borrowed(file))
     head = peekable.peek(8)
     for magic, opener in _COMPRESSED:
         if head.startswith(magic):
@@ -86,7 +109,7 @@ def read_chunks(file: BinaryIO, name: str = "<input>") -> Iterator[bytes]:
     while True:
         try:
             chunk = read(CHUNK)
-        except (OSError, EOFError, lzma.LZMAError) as fault:
+        except (OSError, EOFError, lzma.LZMAError, zlib.error) as fault:
             raise error("XSC0006", f"cannot be read on: {fault}", Place(name), "is the file truncated?") from None
         if not chunk:
             return
@@ -115,12 +138,25 @@ def plain_chunks(chunks: Iterable[bytes], name: str = "<input>") -> Iterator[byt
             break
     else:
         internal = None
-    rest = _again(head, utf8)
+    rest = _again(_without_external(head), utf8)
     if internal:
         from xstreamcast.scan.normalise import without_dtd
 
         rest = without_dtd(rest, name)
     yield from rest
+
+
+def _without_external(head: bytes) -> bytes:
+    """External DTDs are not read, so they are not named either: an entity only they declare is then an error.
+
+    A DOCTYPE that is not well-formed is left as it is, for the parser to refuse.
+    """
+    match = _PROLOG.match(head)
+    doctype = _DOCTYPE.match(head, match.end() if match else 0)
+    if doctype is None:
+        return head
+    begin, end = doctype.span(1) if doctype[2] == b"[" else doctype.span()
+    return head if begin < 0 else head[:begin] + _blank(head[begin:end]) + head[end:]
 
 
 def _again(head: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
@@ -182,8 +218,8 @@ def _decoded(chunks: Iterator[bytes], encoding: str, name: str) -> Iterator[byte
 def _utf8_of(
     chunks: Iterator[bytes], decoder: codecs.IncrementalDecoder, encoding: str, name: str
 ) -> Iterator[bytes]:
-    first = True
     offset = 0
+    head: bytes | None = b""  # until the declaration is past
     for chunk in chunks:
         try:
             text = decoder.decode(chunk).encode()
@@ -191,13 +227,18 @@ def _utf8_of(
             place = Place(name, offset=offset + getattr(fault, "start", 0))
             raise error("XSC0001", f"not {encoding}: {fault}", place, "is the encoding declared rightly?") from None
         offset += len(chunk)
-        if first and text:
-            first = False
-            declaration = _DECLARATION.match(text)
-            if declaration:
-                text = _blank(declaration[0]) + text[declaration.end() :]
+        if head is not None:
+            head += text
+            undecided = b"<?xml".startswith(head) or (head.startswith(b"<?xml") and b"?>" not in head)
+            if undecided and len(head) < CHUNK:
+                continue
+            declaration = _DECLARATION.match(head)
+            text = _blank(declaration[0]) + head[declaration.end() :] if declaration else head
+            head = None
         if text:
             yield text
+    if head:
+        yield head
     if decoder.getstate()[0]:
         raise error("XSC0001", f"ends inside a character of {encoding}", Place(name, offset=offset), "truncated?")
 

@@ -6,6 +6,7 @@ types (an ``ID`` is trimmed, a ``CDATA`` is not). External entities are never fe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 from xml.parsers import expat
@@ -31,10 +32,17 @@ def escape_attribute(text: str) -> str:
     return text
 
 
-def parse_fault(fault: expat.ExpatError, name: str) -> XStreamError:
-    """expat's error as ours, with its place."""
+_ENTITY: Final = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);|#)([^;\s<&]+);")
+
+
+def parse_fault(fault: expat.ExpatError, name: str, text: bytes = b"") -> XStreamError:
+    """expat's error as ours, with its place; ``text`` is the input from there on."""
     message = expat.errors.messages[fault.code]
-    hint = "external entities are not read" if "external" in message or "undefined entity" in message else ""
+    hint = "external entities are not read" if "external" in message else ""
+    if "undefined entity" in message:
+        entity = _ENTITY.search(text)
+        message = f"entity {entity[0].decode()} has no declaration here" if entity else message
+        hint = "external DTDs are not read; declare it in the document"
     if "amplification" in message:
         hint = "the entities expand to far more than the document; this is refused"
     return error("XSC0001", message, Place(name, fault.lineno, fault.offset + 1), hint)
@@ -58,6 +66,7 @@ class _Writer:
         parser.EndDoctypeDeclHandler = self.doctype_end
         parser.ExternalEntityRefHandler = self.external
         parser.SkippedEntityHandler = self.skipped
+        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_ALWAYS)  # internal ones; external are refused
         self.in_dtd = False
 
     def start(self, tag: str, attributes: list[str]) -> None:
@@ -91,9 +100,9 @@ class _Writer:
         raise error("XSC0001", f"external entity {system!r}", self.place(), "external entities are not read")
 
     def skipped(self, entity: str, parameter: bool) -> None:
-        if not parameter:
-            hint = "external DTDs are not read; declare it in the document"
-            raise error("XSC0001", f"entity &{entity}; has no declaration here", self.place(), hint)
+        sign = "%" if parameter else "&"
+        hint = "external DTDs are not read; declare it in the document"
+        raise error("XSC0001", f"entity {sign}{entity}; has no declaration here", self.place(), hint)
 
 
 def without_dtd(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
