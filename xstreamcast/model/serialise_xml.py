@@ -1,0 +1,297 @@
+"""The xml output method: rows of a columnar tree to text, without recursion (Serialization 3.1 §5)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from xstreamcast.errors import error
+from xstreamcast.model.atomic import XML
+from xstreamcast.model.names import (
+    ATTRIBUTE,
+    COMMENT,
+    DOCUMENT,
+    ELEMENT,
+    PI,
+    TEXT,
+    intern,
+    name_local,
+    name_uri,
+    prefixes,
+)
+from xstreamcast.model.serialise_parameters import Parameters
+from xstreamcast.model.tree import Tree
+
+# Besides markup: CR and the other line ends of XML 1.1, which a parser would normalise, and control characters.
+_TEXT_SPECIAL: Final = re.compile("[&<>\r\x7f-\x9f\u2028]")
+_ATTRIBUTE_SPECIAL: Final = re.compile('[&<>"\t\n\r\x7f-\x9f\u2028]')
+_REFERENCES: Final = {code: f"&#x{code:X};" for code in (0xD, *range(0x7F, 0xA0), 0x2028)}
+_TEXT_ESCAPES: Final = _REFERENCES | {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
+_ATTRIBUTE_ESCAPES: Final = _TEXT_ESCAPES | {ord('"'): "&quot;", 0x9: "&#x9;", 0xA: "&#xA;"}
+_XML_SPACE: Final = intern(ATTRIBUTE, XML, "space")
+_INDENT: Final = "  "
+
+
+def escape_text(text: str) -> str:
+    return text.translate(_TEXT_ESCAPES) if _TEXT_SPECIAL.search(text) else text
+
+
+def escape_attribute(text: str) -> str:
+    return text.translate(_ATTRIBUTE_ESCAPES) if _ATTRIBUTE_SPECIAL.search(text) else text
+
+
+def _representable(encoding: str) -> Callable[[str], str] | None:
+    """What an encoding cannot hold becomes a character reference; ``None`` if it holds everything."""
+    if encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-16", "utf-16le", "utf-16be", "utf-32"):
+        return None
+    return lambda text: text.encode(encoding, "xmlcharrefreplace").decode(encoding)
+
+
+def _mapped(escape: Callable[[str], str], mapping: dict[str, str]) -> Callable[[str], str]:
+    """Mapped characters are replaced as given; the rest is escaped."""
+    pattern = re.compile("([" + re.escape("".join(mapping)) + "])")
+
+    def apply(text: str) -> str:
+        return "".join(mapping[part] if part in mapping else escape(part) for part in pattern.split(text))
+
+    return apply
+
+
+def writers(parameters: Parameters) -> tuple[Callable[[str], str], Callable[[str], str]]:
+    """The functions that write text and attribute values under these parameters."""
+    text: Callable[[str], str] = escape_text
+    attribute: Callable[[str], str] = escape_attribute
+    fit = _representable(parameters.encoding)
+    if fit is not None:
+        text, attribute = _then(text, fit), _then(attribute, fit)
+    if parameters.use_character_maps:
+        mapping = dict(parameters.use_character_maps)
+        text, attribute = _mapped(text, mapping), _mapped(attribute, mapping)
+    if parameters.normalization_form != "none":
+        normalize = partial(unicodedata.normalize, parameters.normalization_form)  # type: ignore[arg-type]  # checked
+        text, attribute = _then(normalize, text), _then(normalize, attribute)
+    return text, attribute
+
+
+def _then(first: Callable[[str], str], second: Callable[[str], str]) -> Callable[[str], str]:
+    return lambda text: second(first(text))
+
+
+def cdata(text: str, fit: Callable[[str], str] | None) -> str:
+    """CDATA sections; ``]]>`` is split over two, unencodable characters stand between them."""
+    if fit is None:
+        return "<![CDATA[" + text.replace("]]>", "]]]]><![CDATA[>") + "]]>"
+    parts = []
+    for part in re.split("([^\x00-\x7f]+)", text):
+        if part and fit(part) != part:
+            parts.append(fit(part))
+        elif part:
+            parts.append(cdata(part, None))
+    return "".join(parts)
+
+
+class XMLWriter:
+    """Appends the markup of subtrees to ``out``."""
+
+    def __init__(self, parameters: Parameters, out: list[str]) -> None:
+        self.parameters = parameters
+        self.out = out
+        self.text, self.attribute = writers(parameters)
+        self.fit = _representable(parameters.encoding)
+        self.cdata_names = parameters.cdata_section_elements
+        self.plain = not (parameters.indent or self.cdata_names)
+
+    def comment(self, text: str) -> None:
+        self.out.append(f"<!--{text}-->")
+
+    def pi(self, target: str, text: str) -> None:
+        self.out.append(f"<?{target} {text}?>" if text else f"<?{target}?>")
+
+    def subtree(self, tree: Tree, top: int) -> None:
+        """The markup of one row and everything below it."""
+        if self.plain and not tree.namespaces and self._without_namespaces(tree, top):
+            self._plain_subtree(tree, top)
+        else:
+            self._whole_subtree(tree, top)
+
+    def _without_namespaces(self, tree: Tree, top: int) -> bool:
+        names = tree.name if top == 0 else tree.name[top : top + tree.size[top] + 1]
+        return not any(map(name_uri.__getitem__, set(names)))
+
+    def _plain_subtree(self, tree: Tree, top: int) -> None:
+        """:meth:`_whole_subtree` where no name has a namespace and nothing is indented.
+
+        Measured 1.3 to 1.6 times as fast on an XMark document: no look at scopes, no call per start tag.
+        """
+        kind, size, value, name = tree.kind, tree.size, tree.value, tree.name
+        put, write, write_attribute, local = self.out.append, self.text, self.attribute, name_local
+        open_ends: list[int] = []
+        open_tags: list[str] = []
+        row, last = top, top + size[top]
+        while row <= last:
+            while open_ends and open_ends[-1] < row:
+                open_ends.pop()
+                put(f"</{open_tags.pop()}>")
+            what = kind[row]
+            if what == TEXT:
+                put(write(value[row]))  # type: ignore[arg-type]  # texts have values
+                row += 1
+            elif what == ELEMENT:
+                tag = local[name[row]]
+                end = row + size[row]
+                text = value[row]
+                row += 1
+                markup = tag
+                while row <= end and kind[row] == ATTRIBUTE:
+                    markup += f' {local[name[row]]}="{write_attribute(value[row])}"'  # type: ignore[arg-type]
+                    row += 1
+                if row > end:
+                    put(f"<{markup}/>")
+                elif text is not None:  # nothing inside but a text
+                    put(f"<{markup}>{write(text)}</{tag}>")
+                    row += 1
+                else:
+                    put(f"<{markup}>")
+                    open_ends.append(end)
+                    open_tags.append(tag)
+            else:
+                self._write_other(tree, row)
+                row += 1
+        while open_tags:
+            put(f"</{open_tags.pop()}>")
+
+    def _write_other(self, tree: Tree, row: int) -> None:
+        what = tree.kind[row]
+        if what == COMMENT:
+            self.comment(tree.value[row] or "")
+        elif what == PI:
+            self.pi(name_local[tree.name[row]], tree.value[row] or "")
+        elif what != DOCUMENT:
+            raise error("SENR0001", "an attribute or namespace node cannot be serialised on its own")
+
+    def _whole_subtree(self, tree: Tree, top: int) -> None:
+        kind, size, value = tree.kind, tree.size, tree.value
+        out, write, plain = self.out, self.text, self.plain
+        scope: dict[str, str] = {}
+        # (last row, end tag, namespaces in scope outside, indent the children?)
+        open_elements: list[tuple[int, str, dict[str, str], bool]] = []
+        inherited = tree.in_scope(top) if tree.kind[top] == ELEMENT and tree.namespaces else {}
+        row, last = top, top + size[top]
+        while row <= last:
+            while open_elements and open_elements[-1][0] < row:
+                _, end_tag, scope, indented = open_elements.pop()
+                if indented:
+                    out.append("\n" + _INDENT * len(open_elements))
+                out.append(end_tag)
+            if open_elements and open_elements[-1][3]:
+                if kind[row] == TEXT:  # whitespace between the children of an indented element
+                    row += 1
+                    continue
+                out.append("\n" + _INDENT * len(open_elements))
+            what = kind[row]
+            if what == ELEMENT:
+                first = row + 1
+                end = row + size[row]
+                while first <= end and kind[first] == ATTRIBUTE:
+                    first += 1
+                declared = inherited if row == top else tree.namespaces.get(row)
+                tag, markup, inner = self._start_tag(tree, row, first, declared, scope)
+                if first > end:
+                    out.append(f"<{markup}/>")
+                elif plain and first == end and kind[first] == TEXT:
+                    out.append(f"<{markup}>{write(value[first] or '')}</{tag}>")
+                    row = end + 1
+                    continue
+                else:
+                    out.append(f"<{markup}>")
+                    indented = self.parameters.indent and self._indentable(tree, row, first, open_elements)
+                    open_elements.append((end, f"</{tag}>", scope, indented))
+                    scope = inner
+                row = first
+                continue
+            if what == TEXT:
+                self._write_text(tree, row)
+            else:
+                self._write_other(tree, row)
+            row += 1
+        while open_elements:
+            _, end_tag, scope, indented = open_elements.pop()
+            if indented:
+                out.append("\n" + _INDENT * len(open_elements))
+            out.append(end_tag)
+
+    def _write_text(self, tree: Tree, row: int) -> None:
+        text = tree.value[row] or ""
+        if self.cdata_names and tree.up[row]:
+            parent = tree.name[row - tree.up[row]]
+            if any(n.local == name_local[parent] and n.uri == name_uri[parent] for n in self.cdata_names):
+                self.out.append(cdata(text, self.fit))
+                return
+        self.out.append(self.text(text))
+
+    def _start_tag(
+        self, tree: Tree, row: int, first: int, declared: dict[str, str] | None, scope: dict[str, str]
+    ) -> tuple[str, str, dict[str, str]]:
+        """The tag's name, its markup with namespaces and attributes, and the namespaces then in scope."""
+        number, prefix_number = tree.name[row], tree.prefix[row]
+        uri = name_uri[number]
+        prefix = prefixes[prefix_number]
+        tag = f"{prefix}:{name_local[number]}" if prefix_number else name_local[number]
+        if first == row + 1 and not declared and scope.get(prefix, "") == uri:
+            return tag, tag, scope
+        new: dict[str, str] = {}
+        for p, u in (declared or {}).items():
+            if scope.get(p, "") != u and (u or not p or self.parameters.undeclare_prefixes):
+                new[p] = u
+        if prefix != "xml" and (new.get(prefix) if prefix in new else scope.get(prefix, "")) != uri:
+            new[prefix] = uri
+        parts = []
+        for at in range(row + 1, first):
+            parts.append(f' {self._attribute_name(tree, at, new, scope)}="{self.attribute(tree.value[at] or "")}"')
+        markup = [tag]
+        for p, u in sorted(new.items()) if len(new) > 1 else new.items():
+            markup.append(f' xmlns{":" + p if p else ""}="{self.attribute(u)}"')
+        markup += parts
+        return tag, "".join(markup), (scope | new) if new else scope
+
+    def _attribute_name(self, tree: Tree, at: int, new: dict[str, str], scope: dict[str, str]) -> str:
+        number = tree.name[at]
+        uri, local = name_uri[number], name_local[number]
+        if not uri:
+            return local
+        prefix = prefixes[tree.prefix[at]]
+        if uri == XML:
+            return f"xml:{local}"
+        if prefix and (new.get(prefix) or scope.get(prefix)) == uri:
+            return f"{prefix}:{local}"
+        if not prefix or prefix in new:
+            known = [p for p, u in (scope | new).items() if p and u == uri]
+            prefix = known[0] if known else f"ns{len(scope | new)}"
+        if (scope | new).get(prefix) != uri:
+            new[prefix] = uri
+        return f"{prefix}:{local}"
+
+    def _indentable(
+        self, tree: Tree, row: int, first: int, outside: list[tuple[int, str, dict[str, str], bool]]
+    ) -> bool:
+        """Whitespace may be added inside an element that has elements and no text but whitespace in it."""
+        if outside and not outside[-1][3]:
+            return False  # inside mixed content, preserved space or a suppressed element
+        if tree.attribute(row, _XML_SPACE) == "preserve":
+            return False
+        number = tree.name[row]
+        for suppressed in self.parameters.suppress_indentation:
+            if suppressed.local == name_local[number] and suppressed.uri == name_uri[number]:
+                return False
+        children = tree.children(row)
+        elements = False
+        for child in children:
+            if tree.kind[child] == TEXT:
+                if (tree.value[child] or "").strip(" \t\r\n"):
+                    return False
+            else:
+                elements = True
+        return elements
