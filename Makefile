@@ -5,13 +5,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench qt3 clean
 
 help:            ## this text
 	@echo "make demo    the main job: a live stream through Spark, ends by itself"
 	@echo "make test    all tests"
 	@echo "make lint    ruff and mypy --strict"
 	@echo "make bench   figures, beside other tools in the same run"
+	@echo "make qt3     scores on the W3C suite: QT3=folder of the suite, RUNNER=its runner"
 	@echo "make clean   remove the environment and caches"
 
 demo: $(VENV)/.spark
@@ -20,7 +21,7 @@ demo: $(VENV)/.spark
 
 test: $(VENV)/.spark $(VENV)/.test
 	@$(BIN)/python -m xstreamcast.spark.java >/dev/null
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadgroup $(ARGS)
 
 lint: $(VENV)/.spark $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -28,6 +29,9 @@ lint: $(VENV)/.spark $(VENV)/.test $(VENV)/.lint
 
 bench: $(VENV)/.spark $(VENV)/.test
 	$(BIN)/python -m bench $(ARGS)
+
+qt3: $(VENV)/.spark $(VENV)/.test
+	$(BIN)/python tools/support.py $(QT3) $(or $(RUNNER),$(QT3)/runner.py)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
