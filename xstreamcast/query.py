@@ -1,0 +1,260 @@
+"""``query()``: XQuery over documents, from Python.
+
+>>> from xstreamcast.query import query
+>>> books = "<list><book><title>T</title><price>9</price></book></list>"
+>>> query("for $b in //book where $b/price < 30 return $b/title", context=books)
+<Result: 1 item>
+  <title>T</title>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xstreamcast.errors import XStreamError, error
+from xstreamcast.lang.context import OUTPUT, StaticContext
+from xstreamcast.lang.link import ModuleTexts, parse
+from xstreamcast.model.atomic import Item
+from xstreamcast.model.datetime import DateTime
+from xstreamcast.model.tree import Node
+from xstreamcast.run.evaluate import EvaluationContext, Executable, VarName
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    import pandas
+
+    from xstreamcast.model.serialise import Parameters
+    from xstreamcast.model.structure import Structure
+
+__all__ = ["Query", "Result", "compile", "query"]
+
+
+def query(
+    text: str,
+    *,
+    context: Any = None,
+    docs: Mapping[str, Any] | None = None,
+    streams: Mapping[str, Any] | Callable[[str], Node] | None = None,
+    variables: Mapping[str, Any] | None = None,
+    now: str | datetime | DateTime | None = None,
+    base_uri: str | None = None,
+) -> Result:
+    """Run a query and give its items as they are asked for.
+
+    ``context`` (the context item) and the values of ``docs`` (what ``doc("name")`` finds) may be a path, bytes, a
+    text of XML, an lxml tree, a node, or a file open for reading bytes. ``variables`` are values of external
+    variables: plain Python values, nodes, or lists of them. ``streams`` are fragment streams by the name that
+    ``stream("name")`` asks for, or a function from name to document node. ``now`` fixes the current time; with
+    streams it is by default the largest valid time in them. Files named by ``doc()`` in the query are read relative
+    to ``base_uri`` (the working folder if not given); the network never is.
+
+    >>> query("$n * 2", variables={"n": 21}).to_list()
+    [42]
+    """
+    return compile(text, base_uri=base_uri, variables=tuple(variables or ()))(
+        context=context, docs=docs, streams=streams, variables=variables, now=now
+    )
+
+
+def compile(
+    text: str,
+    *,
+    base_uri: str | None = None,
+    variables: Iterable[str] = (),
+    static: StaticContext | None = None,
+    modules: ModuleTexts | None = None,
+    source: str = "query",
+) -> Query:
+    """A query ready to run, any number of times, on any documents.
+
+    ``variables`` names those that will be given although the query does not declare them.
+
+    >>> titles = compile("//title/string()")
+    >>> [titles(context=f"<b><title>{t}</title></b>").to_list() for t in "ab"]
+    [['a'], ['b']]
+    """
+    from xstreamcast.run.library import file_modules, known_function
+
+    if static is None:
+        base = base_uri or Path.cwd().as_uri() + "/"
+        plain = frozenset(("", name) for name in variables if ":" not in name and "}" not in name)
+        static = StaticContext(base_uri=base, variables=plain)
+    module = parse(
+        text, source=source, static=static, known_functions=known_function, modules=modules or file_modules
+    )
+    return Query(text, Executable(module))
+
+
+class Query:
+    """A compiled query."""
+
+    def __init__(self, text: str, executable: Executable) -> None:
+        self.text = text
+        self.executable = executable
+
+    def __call__(
+        self,
+        *,
+        context: Any = None,
+        docs: Mapping[str, Any] | None = None,
+        streams: Mapping[str, Any] | Callable[[str], Node] | None = None,
+        variables: Mapping[str, Any] | None = None,
+        now: str | datetime | DateTime | None = None,
+        item: Item | None = None,
+        structures: Mapping[str, Structure] | None = None,
+        **doors: Any,
+    ) -> Result:
+        """Run it; the arguments are those of :func:`query`.
+
+        ``item`` is a context item as it is, of any type; ``structures`` are tag structures of streams that do not
+        bring their own, by name ("": of all the others).
+        """
+        from xstreamcast.run.library import Library, document, moment_of
+
+        program = self.executable.program
+        given = {name: _sequence(value) for name, value in self._names(variables or {})}
+        library = Library(program.static.base_uri, docs or {})
+        doors = {"documents": library.document, "resources": library.text} | doors
+        if streams is not None:
+            known = streams
+            if not callable(known):
+                from xstreamcast.run.streams import Streams
+
+                known = Streams(known, structures, None if now is None else moment_of(now))
+                now = known.now
+            doors["stream"] = known
+        start = item if context is None else document(context)
+        made = EvaluationContext(program, moment_of(now), start, given, **doors)
+        return Result(self, self.executable.run(made))
+
+    def _names(self, variables: Mapping[str, Any]) -> Iterator[tuple[VarName, Any]]:
+        """Variables by expanded name: ``n``, ``p:n`` with a prefix of the query, ``{uri}n`` or ``Q{uri}n``."""
+        namespaces = self.executable.program.static.namespaces
+        for name, value in variables.items():
+            if "}" in name:
+                uri, _, local = name.removeprefix("Q").removeprefix("{").partition("}")
+                yield (uri, local), value
+            elif ":" in name:
+                prefix, _, local = name.partition(":")
+                if prefix not in namespaces:
+                    raise error("XPST0081", f"the prefix of variable {name} is not declared")
+                yield (namespaces[prefix], local), value
+            else:
+                yield ("", name), value
+
+    def __repr__(self) -> str:
+        return f"<Query {' '.join(self.text.split())[:60]}>"
+
+
+class Result(Iterable[Item]):
+    """The items of a result, computed as they are asked for and then kept."""
+
+    def __init__(self, source: Query, items: Iterator[Item]) -> None:
+        self._source = source
+        self._items: list[Item] = []
+        self._rest: Iterator[Item] | None = items
+
+    def _more(self) -> bool:
+        """Compute one item more."""
+        if self._rest is None:
+            return False
+        try:
+            self._items.append(next(self._rest))
+        except StopIteration:
+            self._rest = None
+            return False
+        except XStreamError:
+            self._rest = None
+            raise
+        return True
+
+    def __iter__(self) -> Iterator[Item]:
+        number = 0
+        while number < len(self._items) or self._more():
+            yield self._items[number]
+            number += 1
+
+    def items(self) -> list[Item]:
+        """All items."""
+        if self._rest is not None:
+            rest, self._rest = self._rest, None
+            self._items.extend(rest)
+        return self._items
+
+    def __len__(self) -> int:
+        return len(self.items())
+
+    def __getitem__(self, number: int) -> Item:
+        while number >= len(self._items) and self._more():
+            pass
+        return self.items()[number] if number < 0 else self._items[number]
+
+    def __bool__(self) -> bool:
+        return bool(self._items) or self._more()
+
+    def xml(self, *, indent: bool = False) -> str:
+        """The result as the xml method of serialisation writes it."""
+        return self.serialise(method="xml", indent=indent)
+
+    def text(self) -> str:
+        """The result as the text method of serialisation writes it."""
+        return self.serialise(method="text")
+
+    def serialise(self, **parameters: Any) -> str:
+        """The result as text, by the query's own output options and these parameters."""
+        from xstreamcast.model.serialise import serialise
+
+        return serialise(self.items(), self.parameters(), **parameters)
+
+    def parameters(self) -> Parameters:
+        """The output options that the query declares."""
+        from xstreamcast.model.serialise import from_options
+
+        static = self._source.executable.program.static
+        declared = [(name, value) for (uri, name), value in static.options if uri == OUTPUT]
+        return from_options(declared, static.namespaces)
+
+    def to_list(self) -> list[Any]:
+        """Plain Python values: numbers, strings, booleans, dates; maps as dicts, arrays as lists; nodes as nodes.
+
+        >>> query("1, 2.5, 'a', map { 'k': (1, 2) }").to_list()
+        [1, Decimal('2.5'), 'a', {'k': [1, 2]}]
+        """
+        from xstreamcast.run.library import plain
+
+        return [plain(item) for item in self.items()]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per item: a map gives a column per key, an element one per attribute and child name, any other
+        item the column ``value``."""
+        import pandas as made
+
+        from xstreamcast.run.library import record
+
+        return made.DataFrame([record(item) for item in self.items()])
+
+    def __repr__(self) -> str:
+        from xstreamcast.model.serialise import serialise
+
+        items = self.items()
+        shown = []
+        for item in items[:10]:
+            text = serialise([item], method="adaptive")
+            line = text if len(text) <= 100 else text[:99] + "…"
+            shown.append("  " + line.replace("\n", " "))
+        if len(items) > 10:
+            shown.append(f"  … {len(items) - 10} more")
+        return "\n".join([f"<Result: {len(items)} item{'' if len(items) == 1 else 's'}>", *shown])
+
+
+def _sequence(value: Any) -> list[Item]:
+    from xstreamcast.run.library import item_of
+
+    if isinstance(value, (list, tuple)) and not isinstance(value, Node):
+        return [item_of(part) for part in value]
+    return [] if value is None else [item_of(value)]
+
+

@@ -1,0 +1,97 @@
+"""XCQL: stream(), lifespans, projections, Allen's relations, compiled to calls of :mod:`xstreamcast.run.temporal`."""
+
+from __future__ import annotations
+
+from xstreamcast.lang import ast
+from xstreamcast.run.compile.compiler import Compiler, Scope, cond, value
+from xstreamcast.run.compile.values import BOOLEAN, Type, Val, one, opt, seq
+
+_MOMENT = Type("xs:dateTime", 1, False)
+
+
+def temporal_call(c: Compiler, e: ast.FunctionCall, scope: Scope) -> Val:
+    """``stream("n")``, ``vtFrom(e)``, ``vtTo(e)``, ``now()``."""
+    local = e.name.local
+    if local == "now":
+        return one("ctx.now", _MOMENT)
+    arg = c.value(e.args[0], scope)
+    if local == "stream":
+        name = c.atom(arg, "the name of a stream")
+        return one(f"ctx.stream({name.code})", Type("document"))
+    return opt(f"{'vt_from' if local == 'vtFrom' else 'vt_to'}(ctx, {c.list(arg)})", _MOMENT.optional())
+
+
+@value(ast.Now)
+def now_value(c: Compiler, e: ast.Now, scope: Scope) -> Val:
+    return one("ctx.now", _MOMENT)
+
+
+@value(ast.Start)
+def start_value(c: Compiler, e: ast.Start, scope: Scope) -> Val:
+    return one("START_OF_TIME", _MOMENT)
+
+
+@value(ast.InstantLiteral)
+def instant_value(c: Compiler, e: ast.InstantLiteral, scope: Scope) -> Val:
+    from xstreamcast.run.temporal import moment
+
+    return one(c.out.constant(moment(e.value)), _MOMENT)
+
+
+@value(ast.DurationLiteral)
+def duration_value(c: Compiler, e: ast.DurationLiteral, scope: Scope) -> Val:
+    from xstreamcast.run.temporal import duration
+
+    return one(c.out.constant(duration(e.value)), Type("atomic"))
+
+
+@value(ast.IntervalProjection)
+def interval_value(c: Compiler, e: ast.IntervalProjection, scope: Scope) -> Val:
+    base = c.bind(c.value(e.base, scope))
+    begin = c.bind(c.value(e.begin, scope))
+    end = begin if e.end is None else c.bind(c.value(e.end, scope))
+    code = f"interval_projection(ctx, {c.list(base)}, {c.list(begin)}, {c.list(end)})"
+    return seq(code, Type(base.type.kind if base.type.is_node else "item"))
+
+
+@value(ast.VersionProjection)
+def version_value(c: Compiler, e: ast.VersionProjection, scope: Scope) -> Val:
+    base = c.bind(c.value(e.base, scope))
+    items = c.bind(seq(c.list(base), base.type))
+    last = c.out.fresh("z")
+    c.out.line(f"{last} = count_versions(ctx, {items.code})")
+    bounds = []
+    for count in (last, "1"):
+        first = c.bind(_numbered(c, e.first, scope, count))
+        end = first if e.last is None else c.bind(_numbered(c, e.last, scope, count))
+        bounds.append(f"[{c.list(first)}, {c.list(end)}]")
+    code = f"version_projection(ctx, {items.code}, {', '.join(bounds)})"
+    return seq(code, Type(base.type.kind if base.type.is_node else "item"))
+
+
+def _numbered(c: Compiler, e: ast.Expr, scope: Scope, last: str) -> Val:
+    """A version number; ``last`` inside it is the number of the newest."""
+    kept = c.versions
+    c.versions = last
+    made = c.value(e, scope)
+    c.versions = kept
+    return made
+
+
+@value(ast.Last)
+def last_value(c: Compiler, e: ast.Last, scope: Scope) -> Val:
+    return one(c.versions, Type("integer"))
+
+
+@value(ast.AllenComparison)
+def allen_value(c: Compiler, e: ast.AllenComparison, scope: Scope) -> Val:
+    left = c.bind(c.value(e.left, scope))
+    right = c.bind(c.value(e.right, scope))
+    return one(f"allen_comparison(ctx, {e.relation!r}, {c.list(left)}, {c.list(right)})", BOOLEAN)
+
+
+@cond(ast.AllenComparison)
+def allen_cond(c: Compiler, e: ast.AllenComparison, scope: Scope) -> str:
+    return allen_value(c, e, scope).code
+
+

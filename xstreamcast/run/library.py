@@ -1,0 +1,231 @@
+"""The doors of an evaluation: documents, texts and modules from files, Python values as items and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urljoin, urlsplit
+
+from xstreamcast.errors import XStreamError, error
+from xstreamcast.functions.registry import lookup
+from xstreamcast.model import datetime as dt
+from xstreamcast.model.atomic import AnyURI, Base64Binary, Item, QName, Untyped
+from xstreamcast.model.function import Array, Map
+from xstreamcast.model.parse import parse, parse_file, unpacked
+from xstreamcast.model.tree import ATTRIBUTE, ELEMENT, Node
+
+
+def known_function(uri: str, local: str, arity: int) -> bool:
+    """Whether the library has a function."""
+    return lookup(uri, local, arity) is not None
+
+
+# ------------------------------------------------------------------------------------------------------- files
+
+
+def path_of(uri: str) -> Path | None:
+    """The local file of a URI or a plain path; None if it is somewhere else."""
+    parts = urlsplit(uri)
+    if parts.scheme == "file":
+        return Path(unquote(parts.path))
+    if not parts.scheme or len(parts.scheme) == 1:
+        return Path(unquote(uri))
+    return None
+
+
+def file_modules(uri: str, locations: tuple[str, ...], base: str | None) -> Sequence[tuple[str, str]]:
+    """Library modules from the local files that an import names after ``at``."""
+    found = []
+    for location in locations:
+        absolute = urljoin(base, location) if base else location
+        path = path_of(absolute)
+        if path is not None and path.is_file():
+            found.append((absolute, path.read_text(encoding="utf-8")))
+    return found
+
+
+class Library:
+    """Documents by name: those given, else local files; each is read once."""
+
+    def __init__(self, base_uri: str | None, given: Mapping[str, Any]) -> None:
+        self.base_uri = base_uri
+        self.given = dict(given)
+        self.known: dict[str, Node] = {}
+
+    def document(self, uri: str) -> Node:
+        """What ``doc(uri)`` finds."""
+        found = self.known.get(uri)
+        if found is None:
+            found = self.known[uri] = self._read(uri)
+        return found
+
+    def _read(self, uri: str) -> Node:
+        for name, source in self.given.items():
+            if name == uri or (self.base_uri and urljoin(self.base_uri, name) == uri):
+                given: Node = document(source)
+                return given
+        path = path_of(uri)
+        if path is None or not path.is_file():
+            raise error("FODC0002", f"no document at {uri}", hint="name it with docs= or --doc")
+        try:
+            return parse_file(path, uri)
+        except XStreamError as failure:
+            raise error("FODC0002", f"{uri} is not XML: {failure.message}", failure.place) from failure
+
+    def text(self, uri: str, encoding: str | None) -> str:
+        """What ``unparsed-text(uri)`` reads: local files only."""
+        path = path_of(uri)
+        if path is None or not path.is_file():
+            raise error("FOUT1170", f"no text at {uri}", hint="the network is not read")
+        try:
+            return path.read_bytes().decode(encoding or "utf-8-sig")
+        except UnicodeDecodeError as failure:
+            raise error("FOUT1200" if encoding is None else "FOUT1190", f"{uri}: {failure}") from None
+
+
+def document(source: Any) -> Item:
+    """A document (or any item) from what Python holds: see :func:`xstreamcast.query.query`."""
+    if isinstance(source, Node):
+        return source
+    if isinstance(source, str):
+        if source.lstrip("\ufeff \t\r\n").startswith("<"):
+            return parse(source.lstrip("\ufeff \t\r\n"))
+        return parse_file(source)
+    if isinstance(source, PathLike):
+        return parse_file(Path(source))
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return parse(unpacked(BytesIO(bytes(source))))
+    if hasattr(source, "read"):
+        name = getattr(source, "name", None)
+        uri = Path(name).absolute().as_uri() if isinstance(name, str) and Path(name).is_file() else None
+        return parse(unpacked(source), uri, uri)
+    if type(source).__module__.startswith("lxml"):
+        from xstreamcast.model.interop import from_lxml
+
+        return from_lxml(source)
+    return item_of(source)
+
+
+# ----------------------------------------------------------------------------------------- Python values and items
+
+
+def item_of(value: Any) -> Item:
+    """A Python value as an item."""
+    if isinstance(value, datetime):
+        return _moment(value)
+    if isinstance(value, date):
+        return dt.moment(dt.Date, value.year, value.month, value.day, 0, None)
+    if isinstance(value, timedelta):
+        whole = (value.days * 86_400 + value.seconds) * 1_000_000 + value.microseconds
+        return dt.day_time(whole * 1000)
+    if isinstance(value, bytes):
+        return Base64Binary(value)
+    if isinstance(value, Path):
+        return AnyURI(value.absolute().as_uri())
+    if isinstance(value, Mapping):
+        return Map((item_of(key), _members(member)) for key, member in value.items())
+    if isinstance(value, (list, tuple)) and not isinstance(value, Node):
+        return Array(_members(member) for member in value)
+    if type(value).__module__.startswith("lxml"):
+        from xstreamcast.model.interop import from_lxml
+
+        return from_lxml(value)
+    return value
+
+
+def _members(value: Any) -> list[Item]:
+    if isinstance(value, (list, tuple)) and not isinstance(value, Node):
+        return [item_of(part) for part in value]
+    return [] if value is None else [item_of(value)]
+
+
+def _moment(value: datetime) -> dt.DateTime:
+    ticks = ((value.hour * 60 + value.minute) * 60 + value.second) * dt.SECOND + value.microsecond * 1000
+    offset = value.utcoffset()
+    zone = None if offset is None else int(offset.total_seconds()) // 60
+    made = dt.moment(dt.DateTime, value.year, value.month, value.day, ticks, zone)
+    assert isinstance(made, dt.DateTime)
+    return made
+
+
+def moment_of(now: str | datetime | dt.DateTime | None) -> dt.DateTime:
+    """The current time of an evaluation; times without a zone are UTC."""
+    if now is None:
+        now = datetime.now(UTC)
+    if isinstance(now, str):
+        text = now if "T" in now else f"{now}T00:00:00"
+        parsed = dt.parse_moment(dt.DateTime, text)
+        if parsed is None:
+            raise error("FORG0001", f'"{now}" is not a time', hint="write 2003-10-23T12:23:34 or 2003-10-23")
+        now = parsed  # type: ignore[assignment]  # asked for this class
+    elif isinstance(now, datetime):
+        now = _moment(now)
+    assert isinstance(now, dt.DateTime)
+    return now if now.tz is not None else dt.DateTime(now.local, 0)
+
+
+def plain(item: Item) -> Any:
+    """An item as a plain Python value where there is a natural one."""
+    kind = type(item)
+    if kind in (str, int, float, bool, Decimal) or isinstance(item, Node):
+        return item
+    if isinstance(item, Untyped | AnyURI) or (isinstance(item, str) and kind is not str):
+        return str(item)
+    if isinstance(item, int):
+        return int(item)
+    if isinstance(item, float):
+        return float(item)
+    if isinstance(item, Map):
+        return {plain(key): _unwrapped(value) for key, value in item.items()}
+    if isinstance(item, Array):
+        return [_unwrapped(member) for member in item.members()]
+    if isinstance(item, dt.DateTime | dt.Date | dt.Time):
+        return _plain_moment(item)
+    if isinstance(item, dt.DayTimeDuration):
+        return timedelta(microseconds=item.ticks / 1000)
+    if isinstance(item, Base64Binary):
+        return item.octets
+    if isinstance(item, QName):
+        return str(item)
+    return item
+
+
+def _unwrapped(value: list[Item]) -> Any:
+    """A sequence inside a map or array: one item as itself, none as None, more as a list."""
+    if len(value) == 1:
+        return plain(value[0])
+    return [plain(item) for item in value] if value else None
+
+
+def _plain_moment(item: dt.Moment) -> Any:
+    zone = None if item.tz is None else timezone(timedelta(minutes=item.tz))
+    ticks = item.second_ticks
+    try:
+        if isinstance(item, dt.Date):
+            return date(*item.date())
+        clock = time(item.hour, item.minute, ticks // dt.SECOND, ticks % dt.SECOND // 1000, zone)
+        return clock if isinstance(item, dt.Time) else datetime.combine(date(*item.date()), clock)
+    except ValueError:  # a year that Python's datetime has not
+        return str(item)
+
+
+def record(item: Item) -> dict[Any, Any]:
+    """An item as a row of a table."""
+    if isinstance(item, Map):
+        return {plain(key): _unwrapped(value) for key, value in item.items()}
+    if isinstance(item, Node) and item.kind == ELEMENT:
+        row: dict[Any, Any] = {f"@{attribute.local}": attribute.string for attribute in item.attributes()}
+        for child in item.children():
+            if child.kind == ELEMENT:
+                known = row.get(child.local)
+                text = child.string
+                row[child.local] = text if known is None else [*(known if type(known) is list else [known]), text]
+        return row or {"value": item.string}
+    if isinstance(item, Node):
+        return {f"@{item.local}" if item.kind == ATTRIBUTE else "value": item.string}
+    return {"value": plain(item)}

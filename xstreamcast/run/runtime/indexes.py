@@ -1,0 +1,132 @@
+"""Indexes that joins build once and look up many times."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import Any
+
+from xstreamcast.model.atomic import Item, Untyped
+from xstreamcast.model.compare import PAIR
+from xstreamcast.model.lexical import parse_double
+from xstreamcast.model.types import NUMERIC
+
+_pair_eq = PAIR["eq"]
+
+
+class ValueIndex:
+    """Items by the values of a key expression, for general ``=``.
+
+    Untyped and string keys are found by their text. What a look-up of another type needs (numbers against untyped
+    keys) is made when it is first asked for; anything else falls back on comparing with every key.
+    """
+
+    __slots__ = ("_numbers", "_others", "_texts", "comparisons", "items")
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self._texts: dict[str, list[int]] = {}
+        self._others: list[tuple[Item, int]] = []
+        self._numbers: dict[float, list[int]] | None = None
+        self.comparisons = 0  # pairs compared one by one, for tests
+
+    def add_text(self, key: str) -> None:
+        """An untyped key of the item appended last."""
+        number = len(self.items) - 1
+        rows = self._texts.get(key)
+        if rows is None:
+            self._texts[key] = [number]
+        elif rows[-1] != number:
+            rows.append(number)
+
+    def add(self, key: Item) -> None:
+        """A key of any atomic type."""
+        if type(key) is Untyped:
+            self.add_text(key)
+        else:
+            self._others.append((key, len(self.items) - 1))
+
+    def matches(self, values: list[Item]) -> list[Item]:
+        """The items with a key equal to one of the values, in order."""
+        items = self.items
+        if len(values) == 1:
+            return [items[row] for row in self._rows(values[0])]
+        found: set[int] = set()
+        for value in values:
+            found.update(self._rows(value))
+        return [items[row] for row in sorted(found)]
+
+    def _rows(self, value: Item) -> list[int]:
+        kind = type(value)
+        if not self._others:
+            if kind is Untyped or kind is str:
+                return self._texts.get(value, [])
+            if kind in NUMERIC.classes:
+                return self._by_number().get(float(value), [])
+        elif not self._texts and kind is str and all(type(key) is str for key, _ in self._others):
+            for key, row in self._others:
+                self._texts.setdefault(key, []).append(row)
+            self._others = []
+            return self._texts.get(value, [])
+        self.comparisons += len(self._texts) + len(self._others)
+        found = {row for key, row in self._others if _pair_eq(key, value)}
+        for text, rows in self._texts.items():
+            if _pair_eq(Untyped(text), value):
+                found.update(rows)
+        return sorted(found)
+
+    def _by_number(self) -> dict[float, list[int]]:
+        if self._numbers is None:
+            numbers: dict[float, set[int]] = {}
+            for text, rows in self._texts.items():
+                number = parse_double(text)
+                if number == number:
+                    numbers.setdefault(number, set()).update(rows)
+            self._numbers = {number: sorted(rows) for number, rows in numbers.items()}
+        return self._numbers
+
+
+class RangeIndex:
+    """Items by numbers, for ``<`` and its kin: a binary search per look-up."""
+
+    __slots__ = ("_keys", "_rows", "_unsorted", "items")
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self._unsorted: list[tuple[float, int]] = []
+        self._keys: list[Any] | None = None
+        self._rows: list[int] = []
+
+    def add(self, key: Item) -> None:
+        number = parse_double(key) if type(key) is Untyped else float(key)
+        if number == number:  # NaN compares with nothing
+            self._unsorted.append((number, len(self.items) - 1))
+
+    def _span(self, op: str, values: list[Item]) -> tuple[int, int]:
+        """The stretch of sorted keys k with ``v op k`` for some of the values v."""
+        if self._keys is None:
+            self._unsorted.sort()
+            self._keys = [key for key, _ in self._unsorted]
+            self._rows = [row for _, row in self._unsorted]
+        numbers = [parse_double(value) if type(value) is Untyped else float(value) for value in values]
+        numbers = [number for number in numbers if number == number]
+        if not numbers:
+            return 0, 0
+        keys = self._keys
+        if op == "lt":
+            return bisect_right(keys, min(numbers)), len(keys)
+        if op == "le":
+            return bisect_left(keys, min(numbers)), len(keys)
+        if op == "gt":
+            return 0, bisect_left(keys, max(numbers))
+        return 0, bisect_right(keys, max(numbers))
+
+    def matches(self, op: str, values: list[Item]) -> list[Item]:
+        first, end = self._span(op, values)
+        items = self.items
+        return [items[row] for row in sorted(set(self._rows[first:end]))]
+
+    def count(self, op: str, values: list[Item]) -> int:
+        first, end = self._span(op, values)
+        if len(self._rows) == len(self.items):  # one key each: no item can match twice
+            return end - first
+        return len(set(self._rows[first:end]))

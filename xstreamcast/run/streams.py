@@ -1,0 +1,81 @@
+"""Streams for the from-scratch evaluator: each is materialised whole, as the temporal view T(γ) of what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from xstreamcast.errors import error
+from xstreamcast.model.build import TreeBuilder
+from xstreamcast.model.datetime import DateTime
+from xstreamcast.model.parse import parse
+from xstreamcast.model.time import START, Instant
+from xstreamcast.model.tree import Node
+from xstreamcast.run.temporal import START_OF_TIME, instant_of, moment_at
+
+if TYPE_CHECKING:
+    from xstreamcast.cast.regions import Report
+    from xstreamcast.model.structure import Structure
+
+
+class Streams:
+    """What ``stream("name")`` finds. A source is a fragment stream (path, text, bytes or open file) or a node.
+
+    The event clock: without a ``now`` given, the current time is the largest valid time of all the streams.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, Any],
+        structures: Mapping[str, Structure] | None = None,
+        now: DateTime | None = None,
+        report: Report = lambda _: None,
+    ) -> None:
+        self.now = now
+        self.report = report
+        self._documents: dict[str, Node] = {}
+        self._regions: dict[str, Any] = {}
+        structures = structures or {}
+        for name, source in sources.items():
+            if isinstance(source, Node):
+                self._documents[name] = source
+            else:
+                self._regions[name] = self._read(source, structures.get(name) or structures.get(""))
+        if now is None:
+            seen: Instant = max((regions.now for regions in self._regions.values()), default=START)
+            self.now = START_OF_TIME if seen == START else moment_at(seen)
+
+    def _read(self, source: Any, structure: Structure | None) -> Any:
+        from xstreamcast.cast.materialise import read_regions
+
+        if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
+            source = BytesIO(source.encode())
+        elif isinstance(source, (bytes, bytearray)):
+            source = BytesIO(bytes(source))
+        return read_regions(source, structure, self.report)
+
+    def __call__(self, name: str) -> Node:
+        """The document node of a stream's temporal view."""
+        known = self._documents.get(name)
+        if known is not None:
+            return known
+        regions = self._regions.get(name)
+        if regions is None:
+            raise error("FODC0002", f'there is no stream "{name}"', hint="name it with streams= or --stream")
+        from xstreamcast.cast.materialise import View, pick
+
+        assert self.now is not None
+        view = View(now=instant_of(self.now))
+        pieces = regions.document(pick(regions.documents(), None), view, self.report)
+        text = b"".join(pieces)
+        made = parse(text, None, f"stream:{name}") if text.strip() else _nothing(f"stream:{name}")
+        self._documents[name] = made
+        return made
+
+
+def _nothing(uri: str) -> Node:
+    """Before the root has come, T is the empty document."""
+    builder = TreeBuilder(None, uri)
+    builder.start_document()
+    return builder.finish().root
