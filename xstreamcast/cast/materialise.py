@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from xstreamcast.cast.regions import Filling, Region, Regions, Report
 from xstreamcast.errors import error
 from xstreamcast.model.change import ROOT
-from xstreamcast.model.content import ATTRIBUTE, Hole, Mutable, Piece, TopTag, declarations
+from xstreamcast.model.content import ATTRIBUTE, Hole, Mutable, Piece, TopTag, declarations, write_content
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import UNNAMED, Structure
@@ -184,20 +185,27 @@ class _Splice:
             yield region.current, None
         if not (region.versions or region.events):
             return
-        timed: list[tuple[tuple[Instant, int, int, bytes], Filling, Interval]] = []
+        timed: list[tuple[tuple[Instant, int, int], Filling, Interval]] = []
         ends: dict[int | None, Instant] = {}
         for (tsid, begin), filling in sorted(region.versions.items(), key=lambda entry: entry[0][1], reverse=True):
             if begin <= self.now:
-                order = begin, filling.version or 0, tsid or 0, filling.digest
+                order = begin, filling.version or 0, tsid or 0
                 timed.append((order, filling, version_lifespan(begin, ends.get(tsid, NOW))))
                 ends[tsid] = begin  # vtTo = the next vtFrom among fillers of the same hole and tsid
-        for (tsid, at, version, digest), filling in region.events.items():
+        for (tsid, at, version, _), filling in region.events.items():
             if at <= self.now:
-                timed.append(((at, version, tsid or 0, digest), filling, event_lifespan(at)))
+                timed.append(((at, version, tsid or 0), filling, event_lifespan(at)))
         timed.sort(key=lambda entry: entry[0])
+        if any(earlier[0] == later[0] for earlier, later in pairwise(timed)):
+            # Never by arrival: events that nothing else tells apart are ordered by what they say.
+            timed.sort(key=lambda entry: (entry[0], self.said(entry[1])))
         for _, filling, lifespan in timed:
             if self.at is None or lifespan.contains(self.at):
                 yield filling, lifespan
+
+    def said(self, filling: Filling) -> bytes:
+        content = self.regions.load(filling)
+        return write_content(content, {}) if content is not None else b""
 
     def content(self, filling: Filling, lifespan: Interval | None, outer: Scope) -> Iterator[_Step]:
         content = self.regions.load(filling)

@@ -49,7 +49,7 @@ def _source(name: str) -> Any:
     if name == "-":
         return _standard_input()
     path = Path(name)
-    if not path.is_file():
+    if not path.exists() or path.is_dir():
         raise error("XSC0006", f"no file {name}", hint="a query comes first, then the file it looks at")
     return path
 

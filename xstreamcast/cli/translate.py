@@ -1,0 +1,84 @@
+"""``xcast translate``: an XCQL query as a standard XQuery program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def translate_command(
+    query: Annotated[str | None, typer.Argument(metavar="QUERY", help="The query's text.", show_default=False)] = None,
+    file: Annotated[Path | None, typer.Option("-f", "--file", help="Read the query from a file.")] = None,
+    strategy: Annotated[
+        str, typer.Option(metavar="CaQ|QaC|QaC+", help="How to get from fragments to the answer.")
+    ] = "QaC",
+    stream: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=FRAGMENTS", help="The fragments file of a stream.")
+    ] = None,
+    structure: Annotated[
+        list[str] | None, typer.Option(metavar="[NAME=]FILE", help="A stream's tag structure, if its file brings none.")
+    ] = None,
+    now: Annotated[str | None, typer.Option(metavar="TIME", help="Fixes the current time.")] = None,
+    assume: Annotated[
+        str | None, typer.Option(metavar="rooted", help="QaC+: every filler hangs on a hole, no need to look.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write to a file.")] = None,
+) -> None:
+    """Print a query as standard XQuery 3.1 that any engine runs on the fragments files.
+
+    CaQ constructs the temporal view and queries it. QaC queries the fragments and constructs what is returned. QaC+
+    takes fragments by their tsid instead of following the path from the root. All three give the same answer.
+
+    A stream without --stream becomes an external variable, $xcql:NAME-file. Without --now the current time is the
+    largest validTime of all streams; $xcql:now is external too.
+
+    Examples:
+
+      xcast translate -f fraud.xq --strategy QaC --stream credit=credit.xml > fraud-fragments.xq
+
+      xcast translate 'count(stream("auction")//item)' --strategy QaC+ --structure auction=auction.tags
+    """
+    import sys
+
+    from xstreamcast.cli.files import read_structure
+    from xstreamcast.cli.terminal import output
+    from xstreamcast.lang.files import read_query
+    from xstreamcast.lang.link import parse
+    from xstreamcast.plan.translate import STRATEGIES, brought_structures, translate_module
+    from xstreamcast.run.library import known_function
+
+    if (query is None) == (file is None):
+        raise typer.BadParameter("give a query, or -f FILE, not both")
+    chosen = next((known for known in STRATEGIES if known.lower() == strategy.lower()), None)
+    if chosen is None:
+        raise typer.BadParameter(f"{strategy!r} is not one of {', '.join(STRATEGIES)}", param_hint="--strategy")
+    if assume not in (None, "rooted"):
+        raise typer.BadParameter(f"{assume!r}: only rooted can be assumed", param_hint="--assume")
+    files: dict[str, str | Path] = {}
+    for given in stream or ():
+        name, equals, path = given.partition("=")
+        if not (name and equals and path):
+            raise typer.BadParameter(f"{given!r}: write NAME=FRAGMENTS", param_hint="--stream")
+        files[name] = path
+    structures = {}
+    for given in structure or ():
+        name, _, path = given.rpartition("=")
+        found = read_structure(Path(path))
+        structures[name or found.stream] = found
+    brought = brought_structures(files, structures)
+    module = parse(
+        read_query(file) if file is not None else query or "",
+        source=str(file) if file else "query",
+        structures={**brought, **structures},
+        known_functions=known_function,
+    )
+    for warning in module.warnings:
+        hint = f" (hint: {warning.hint})" if warning.hint else ""
+        print(f"xcast: warning: {module.source.place(warning.span)} {warning.message}{hint}", file=sys.stderr)
+    text = translate_module(
+        module, chosen, streams=files, structures=structures, brought=brought, now=now, rooted=assume == "rooted"
+    )
+    with output(out) as target:
+        target.write(text.encode())
