@@ -32,7 +32,7 @@ def run() -> None:
     import saxonche
 
     from xstreamcast.model.parse import parse_file
-    from xstreamcast.query import compile
+    from xstreamcast.run.query import compile
 
     path = xmark(FACTOR)
     processor = saxonche.PySaxonProcessor(license=False)
@@ -59,7 +59,7 @@ def _pair(mine: float, peer: float) -> list[str]:
 
 
 def _per_record(document: Any) -> float:
-    from xstreamcast.query import compile
+    from xstreamcast.run.query import compile
 
     text = 'declare function local:f($r as element()) as xs:boolean { $r/location = "Albania" }; local:f(.)'
     executable = compile(text).executable

@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from xstreamcast.errors import XStreamError
-from xstreamcast.query import query
+from xstreamcast.run.query import query
 
 ROOT = Path(__file__).parent.parent
 
@@ -43,15 +43,14 @@ def run(suite: str, runner: str, results: Path) -> None:
 
 
 def scores(results: Path) -> list[tuple[str, int, int, int]]:
-    """Per group: passed, applicable (passed and failed), undetermined by the judge."""
+    """Per group: passed, applicable, undetermined by the judge (counted as not passed)."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for line in results.read_text().splitlines():
         case = json.loads(line)
         counts[case["group"]][case["verdict"]] += 1
     rows = []
     for group, found in sorted(counts.items()):
-        passed, failed = found["pass"], found["fail"]
-        rows.append((group, passed, passed + failed, sum(found.values()) - passed - failed))
+        rows.append((group, found["pass"], sum(found.values()), found["undetermined"]))
     return rows
 
 
@@ -86,7 +85,7 @@ def page(rows: list[tuple[str, int, int, int]]) -> str:
         lines.append(f"| {group} | {passed:,} | {of:,} | {100 * passed / max(of, 1):.2f} | {unknown or ''} |")
     share = 100 * total[0] / max(total[1], 1)
     lines.append(f"| **all** | {total[0]:,} | {total[1]:,} | **{share:.2f}** | {total[2]} |")
-    lines += ["", "*Undetermined*: the judge cannot rebuild the result (anonymous functions).", ""]
+    lines += ["", "*Undetermined*: the judge cannot rebuild the result (anonymous functions); counted as not passed.", ""]
     lines += ["## Refused, by name", "", "| what | code | the engine says |", "|---|---|---|"]
     lines += [f"| {name} | {code} | {message} |" for name, code, message in gaps()]
     return "\n".join(lines) + "\n"

@@ -2,6 +2,7 @@
 
 The public face is small, and imported when first used:
 
+* :func:`query`            run an XQuery or XCQL query; :func:`compile` keeps it for more documents
 * :func:`fragment`         a document → a stream of fragments
 * :func:`materialise`      a stream of fragments → the document it describes, T(γ)
 * :func:`infer_structure`  documents → their tag structure
@@ -14,11 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from xstreamcast.cast import fragment, infer_structure, materialise
+    from xstreamcast.run.query import compile, query
 
 __version__ = "0.1.0"
-__all__ = ["fragment", "infer_structure", "materialise"]
+__all__ = ["compile", "fragment", "infer_structure", "materialise", "query"]
 
 _HOMES: Final = {
+    "compile": "xstreamcast.run.query",
+    "query": "xstreamcast.run.query",
     "fragment": "xstreamcast.cast",
     "infer_structure": "xstreamcast.cast",
     "materialise": "xstreamcast.cast",

@@ -17,7 +17,7 @@ from xstreamcast.model.change import Change
 from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.plan.translate import Strategy, translate
-from xstreamcast.query import query
+from xstreamcast.run.query import query
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SIZES = {"credit": (0.005, 138), "packets": (0.03, 0), "radar": (0.03, 0), "traffic": (0.06, 0)}

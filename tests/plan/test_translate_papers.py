@@ -10,7 +10,7 @@ import pytest
 from saxon_answers import FIXTURES, Streams, bag, evaluated, normal, translated, write_streams
 
 from xstreamcast.plan.translate import STRATEGIES, Strategy, translate
-from xstreamcast.query import query
+from xstreamcast.run.query import query
 
 QUERIES = sorted(FIXTURES.glob("*.xq"))
 

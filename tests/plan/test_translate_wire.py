@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import saxonche
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_streams import queries, streams

@@ -19,8 +19,8 @@ from xstreamcast.model.parse import parse_file
 from xstreamcast.model.serialise import from_options, serialise
 from xstreamcast.model.tree import ATTRIBUTE, COMMENT, DOCUMENT, ELEMENT, NAMESPACE, PI, TEXT, Node
 from xstreamcast.model.types import type_of
-from xstreamcast.query import Query, compile
 from xstreamcast.run.library import Library
+from xstreamcast.run.query import Query, compile
 
 _documents: dict[tuple[str, str], Node] = {}
 

@@ -84,7 +84,8 @@ class Random:
             return str(self.r.randint(1, 3))
         if kind < 0.36:
             number = self.r.randint(1, 3)
-            return self.pick("last()", f"position() {self.pick('<', '>', '=', '!=')} {number}", "position() = last() - 1")
+            compared = f"position() {self.pick('<', '>', '=', '!=')} {number}"
+            return self.pick("last()", compared, "position() = last() - 1")
         if kind < 0.55:
             return self.path(scope, level, "")
         return self.condition(scope, level)

@@ -10,7 +10,7 @@ from run_samples import ALL, LIBRARY
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.parse import parse
 from xstreamcast.model.tree import Node
-from xstreamcast.query import query
+from xstreamcast.run.query import query
 
 saxonche = pytest.importorskip("saxonche")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from xstreamcast.errors import XStreamError
-from xstreamcast.query import query
+from xstreamcast.run.query import query
 
 CODES = [
     ("XPTY0004", "1 + 'a'"),

@@ -7,7 +7,7 @@ import pytest
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.parse import parse
 from xstreamcast.model.tree import Node
-from xstreamcast.query import query
+from xstreamcast.run.query import query
 from xstreamcast.run.runtime import environment
 from xstreamcast.run.runtime.indexes import RangeIndex, ValueIndex
 

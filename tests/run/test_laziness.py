@@ -9,7 +9,7 @@ import pytest
 
 from xstreamcast.model.parse import parse
 from xstreamcast.model.tree import Node
-from xstreamcast.query import query
+from xstreamcast.run.query import query
 
 ROWS = 2000
 

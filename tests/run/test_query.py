@@ -12,7 +12,7 @@ import pytest
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.parse import parse
-from xstreamcast.query import compile, query
+from xstreamcast.run.query import compile, query
 
 XML = "<a><b n='1'>x</b><b n='2'>y</b></a>"
 

@@ -10,7 +10,7 @@ from random_queries import Random
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.parse import parse
-from xstreamcast.query import query
+from xstreamcast.run.query import query
 
 saxonche = pytest.importorskip("saxonche")
 

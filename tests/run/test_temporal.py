@@ -6,7 +6,7 @@ import pytest
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.parse import parse
-from xstreamcast.query import query
+from xstreamcast.run.query import query
 
 VIEW = """<creditAccounts>
 <account id="1" vtFrom="1998-10-10T12:20:22" vtTo="now"><customer>John</customer>

@@ -12,7 +12,7 @@ import pytest
 from xstreamcast.generate.xmark import document
 from xstreamcast.model.parse import parse
 from xstreamcast.model.tree import Node
-from xstreamcast.query import query
+from xstreamcast.run.query import query
 
 saxonche = pytest.importorskip("saxonche")
 etree = pytest.importorskip("lxml.etree")

@@ -11,8 +11,7 @@ import typer
 from xstreamcast.errors import error
 
 if TYPE_CHECKING:
-    from xstreamcast.model.structure import Structure
-    from xstreamcast.query import Result
+    from xstreamcast.run.query import Result
 
 METHODS: Final = ("xml", "json", "text", "adaptive")
 
@@ -54,16 +53,6 @@ def _source(name: str) -> Any:
     return path
 
 
-def _structures(given: list[str]) -> dict[str, Structure]:
-    from xstreamcast.cli.files import read_structure
-
-    made = {}
-    for pair in given:
-        name, sign, file = pair.partition("=")
-        made[name if sign else ""] = read_structure(Path(file if sign else name))
-    return made
-
-
 def query_command(
     query: Annotated[str | None, typer.Argument(metavar="QUERY", help="The query (with -f: the FILE).")] = None,
     file: Annotated[
@@ -103,13 +92,16 @@ def query_command(
 
       xcast query -f report.xq --doc auction.xml=site.xml --var year=2024 --indent
 
-      xcast query 'stream("credit")//account/creditLimit?[now]' --stream credit=credit.xml --now 2003-11-15
+      xcast query 'stream("credit")//account/creditLimit?\\[now]' --stream credit=credit.xml --now 2003-11-15
     """
-    from xstreamcast.query import compile
+    from xstreamcast.cli.terminal import Diagnostics
+    from xstreamcast.run.query import compile
 
     if query_file is not None:
         query, file = None, file if file is not None else query
-        text = query_file.read_text(encoding="utf-8")
+        from xstreamcast.lang.files import read_query
+
+        text = read_query(query_file)
     elif query is None:
         raise typer.BadParameter("give a query, or a file with one: -f QUERYFILE")
     else:
@@ -117,23 +109,40 @@ def query_command(
     if method is not None and method not in METHODS:
         raise typer.BadParameter(f"--method is one of {', '.join(METHODS)}")
     base = None if query_file is None else query_file.absolute().as_uri()
-    given = _pairs(var, "--var")
-    compiled = compile(text, base_uri=base, variables=given, source=str(query_file or "query"))
+    given, streams = _pairs(var, "--var"), _pairs(stream, "--stream")
+    structures = {}
+    if structure:
+        from xstreamcast.cli.files import read_structures
+
+        structures = read_structures(structure)
+    known = structures
+    if streams and not structures:
+        from xstreamcast.plan.translate import brought_structures
+
+        known = brought_structures({key: value for key, value in streams.items() if value != "-"}, {})
+    compiled = compile(
+        text, base_uri=base, variables=given, structures=known, source=str(query_file or "query")
+    )
+    for warning in compiled.warnings:
+        print(f"xcast: warning: {warning}", file=sys.stderr)
     name = context or file
     if name is None and compiled.executable.program.uses_context and _piped():
         name = "-"
     from xstreamcast.model.atomic import Untyped
 
-    sources = {key: _source(value) for key, value in _pairs(stream, "--stream").items()}
+    sources = {key: _source(value) for key, value in streams.items()}
+    report = Diagnostics()
     result = compiled(
         context=None if name is None else _source(name),
         docs={key: _source(value) for key, value in _pairs(doc, "--doc").items()},
         variables={key: Untyped(value) for key, value in given.items()},
         streams=sources or None,
-        structures=_structures(structure),
+        structures=structures,
+        report=report,
         now=now,
     )
     _print(result, method, lines, indent)
+    report.close()
 
 
 def _print(result: Result, method: str | None, lines: bool, indent: bool) -> None:

@@ -8,9 +8,8 @@ from xstreamcast.errors import XStreamError, error
 from xstreamcast.functions.context import DynamicContext
 from xstreamcast.functions.registry import function
 from xstreamcast.model.atomic import Item
-from xstreamcast.model.build import TreeBuilder
 from xstreamcast.model.function import Map
-from xstreamcast.model.parse import parse
+from xstreamcast.model.parse import parse, parse_forest
 from xstreamcast.model.serialise import Parameters, from_element, from_map, serialise
 from xstreamcast.model.tree import Node
 
@@ -42,18 +41,10 @@ def parse_xml_fragment(context: DynamicContext, text: str | None) -> Node | None
         content = content[declaration.end() :]
     elif re.match(r"<\?xml\s", content):
         raise error("FODC0006", "fn:parse-xml-fragment: not a text declaration")
-    base = context.static.base_uri
     try:
-        wrapper = parse(f"<fragment>{content}</fragment>", base).children()
-        if len(wrapper) != 1:
-            raise error("FODC0006", "fn:parse-xml-fragment: the content ends what it did not begin")
+        return parse_forest(content, context.static.base_uri)
     except XStreamError as failure:
         raise error("FODC0006", f"fn:parse-xml-fragment: {failure.message}") from None
-    builder = TreeBuilder(base)
-    builder.start_document()
-    for child in wrapper[0].children():
-        builder.copy(child)
-    return builder.finish().root
 
 
 @function("fn:serialize", "item()*", "xs:string")

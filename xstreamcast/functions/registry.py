@@ -126,6 +126,12 @@ def lookup(uri: str, local: str, arity: int) -> FunctionEntry | None:
     return found
 
 
+def names(uri: str) -> list[str]:
+    """The local names of a namespace's functions, for "did you mean"."""
+    prefix = _NAMESPACES.get(uri, "") + ":"
+    return [name.removeprefix(prefix) for name in TOPICS if name.startswith(prefix)]
+
+
 def arities(uri: str, local: str) -> list[int]:
     """The arities a name exists in, for hints in XPST0017."""
     _load(uri, local)

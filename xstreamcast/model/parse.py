@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from xstreamcast.errors import Place, error
-from xstreamcast.model.build import simple_content
+from xstreamcast.model.build import TreeBuilder, simple_content
 from xstreamcast.model.names import (
     ATTRIBUTE,
     COMMENT,
@@ -23,8 +23,8 @@ from xstreamcast.model.names import (
     intern_prefix,
 )
 from xstreamcast.model.tree import Node, Tree
+from xstreamcast.scan.encoding import open_input, read_chunks, source_name
 
-_CHUNK = 1 << 20
 _SEPARATOR = "\x01"  # between uri, local name and prefix in expat's names: not an XML character
 
 
@@ -44,7 +44,7 @@ def parse(
         elif isinstance(source, (bytes, bytearray, memoryview)):
             parser.Parse(bytes(source), True)
         else:
-            while chunk := source.read(_CHUNK):
+            for chunk in read_chunks(source, document_uri or base_uri or source_name(source)):
                 parser.Parse(chunk, False)
             parser.Parse(b"", True)
     except pyexpat.ExpatError as failure:
@@ -54,36 +54,29 @@ def parse(
     return tree.root
 
 
+def parse_forest(text: str | bytes, base_uri: str | None = None, document_uri: str | None = None) -> Node:
+    """A document node whose children are any content: text, several elements, or nothing at all.
+
+    >>> [child.string for child in parse_forest("a<b>c</b>d").children()]
+    ['a', 'c', 'd']
+    """
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    wrapper = parse(b"<forest>" + data + b"</forest>", base_uri, document_uri).children()
+    if len(wrapper) != 1:
+        raise error("XSC0001", "the content ends what it did not begin", Place(document_uri or base_uri or ""))
+    builder = TreeBuilder(base_uri, document_uri)
+    builder.start_document()
+    for child in wrapper[0].children():
+        builder.copy(child)
+    return builder.finish().root
+
+
 def parse_file(path: str | Path, document_uri: str | None = None) -> Node:
-    """The document node of a file (gzipped or not, told by its first bytes)."""
+    """The document node of a file (compressed or not, told by its first bytes)."""
     path = Path(path)
     uri = document_uri or path.absolute().as_uri()
-    with path.open("rb") as file:
-        return parse(unpacked(file), uri, uri)
-
-
-class _Begun:
-    """A file whose first bytes have been looked at; the file itself stays open and the caller's."""
-
-    def __init__(self, head: bytes, file: BinaryIO) -> None:
-        self.head = head
-        self.file = file
-
-    def read(self, size: int = -1) -> bytes:
-        head, self.head = self.head, b""
-        return head + self.file.read(size if size < 0 else max(size - len(head), 0)) if head else self.file.read(size)
-
-
-def unpacked(file: BinaryIO) -> BinaryIO:
-    """The file, or what it decompresses to if it begins as gzip does."""
-    head = file.read(2)
-    begun: Any = _Begun(head, file)
-    if head == b"\x1f\x8b":
-        import gzip
-
-        begun = gzip.GzipFile(fileobj=begun, mode="rb")
-    readable: BinaryIO = begun
-    return readable
+    with open_input(path) as file:
+        return parse(file, uri, uri)
 
 
 def _attach(parser: object, tree: Tree, uri: str) -> Callable[[], None]:

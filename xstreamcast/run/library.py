@@ -16,8 +16,9 @@ from xstreamcast.functions.registry import lookup
 from xstreamcast.model import datetime as dt
 from xstreamcast.model.atomic import AnyURI, Base64Binary, Item, QName, Untyped
 from xstreamcast.model.function import Array, Map
-from xstreamcast.model.parse import parse, parse_file, unpacked
+from xstreamcast.model.parse import parse, parse_file
 from xstreamcast.model.tree import ATTRIBUTE, ELEMENT, Node
+from xstreamcast.scan.encoding import open_input
 
 
 def known_function(uri: str, local: str, arity: int) -> bool:
@@ -89,7 +90,7 @@ class Library:
 
 
 def document(source: Any) -> Item:
-    """A document (or any item) from what Python holds: see :func:`xstreamcast.query.query`."""
+    """A document (or any item) from what Python holds: see :func:`xstreamcast.query`."""
     if isinstance(source, Node):
         return source
     if isinstance(source, str):
@@ -99,11 +100,11 @@ def document(source: Any) -> Item:
     if isinstance(source, PathLike):
         return parse_file(Path(source))
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return parse(unpacked(BytesIO(bytes(source))))
+        return parse(open_input(BytesIO(bytes(source))))
     if hasattr(source, "read"):
         name = getattr(source, "name", None)
         uri = Path(name).absolute().as_uri() if isinstance(name, str) and Path(name).is_file() else None
-        return parse(unpacked(source), uri, uri)
+        return parse(open_input(source), uri, uri)
     if type(source).__module__.startswith("lxml"):
         from xstreamcast.model.interop import from_lxml
 

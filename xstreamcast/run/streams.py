@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from xstreamcast.errors import error
-from xstreamcast.model.build import TreeBuilder
+from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.datetime import DateTime
-from xstreamcast.model.parse import parse
+from xstreamcast.model.parse import parse, parse_forest
 from xstreamcast.model.time import START, Instant
 from xstreamcast.model.tree import Node
 from xstreamcast.run.temporal import START_OF_TIME, instant_of, moment_at
@@ -69,13 +68,15 @@ class Streams:
         view = View(now=instant_of(self.now))
         pieces = regions.document(pick(regions.documents(), None), view, self.report)
         text = b"".join(pieces)
-        made = parse(text, None, f"stream:{name}") if text.strip() else _nothing(f"stream:{name}")
+        made = _document(text, f"stream:{name}")
         self._documents[name] = made
         return made
 
 
-def _nothing(uri: str) -> Node:
-    """Before the root has come, T is the empty document."""
-    builder = TreeBuilder(None, uri)
-    builder.start_document()
-    return builder.finish().root
+def _document(text: bytes, uri: str) -> Node:
+    """The document node of T: with one element as a document has, or, before the root has come or without a named
+    root, with none or several."""
+    try:
+        return parse(text, None, uri)
+    except XStreamError:
+        return parse_forest(text, None, uri)

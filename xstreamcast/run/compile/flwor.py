@@ -29,6 +29,7 @@ from xstreamcast.run.compile.expressions import each_once
 from xstreamcast.run.compile.joins import Join, find_join
 from xstreamcast.run.compile.types import declared
 from xstreamcast.run.compile.values import INTEGER, Rep, Type, Val, one, opt, seq
+from xstreamcast.run.compile.windows import each_window
 
 _BREAKERS = (ast.GroupClause, ast.OrderClause, ast.WindowClause, ast.CountClause)
 

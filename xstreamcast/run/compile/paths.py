@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from xstreamcast.lang import ast
 from xstreamcast.model.names import ATTRIBUTE
 from xstreamcast.run.compile.analyse import LAST, POSITION, literal_number
+from xstreamcast.run.compile.axes import COLLECTED, axis_loop
 from xstreamcast.run.compile.compiler import (
     ANY,
     ORDERED,
@@ -23,7 +24,6 @@ from xstreamcast.run.compile.compiler import (
     each,
     value,
 )
-from xstreamcast.run.compile.axes import COLLECTED, axis_loop
 from xstreamcast.run.compile.predicates import Produce, filtered, positional
 from xstreamcast.run.compile.tests import Test, node_test
 from xstreamcast.run.compile.values import NODES, Rep, Type, Val, one, opt, row, seq

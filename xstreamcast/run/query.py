@@ -1,6 +1,6 @@
 """``query()``: XQuery over documents, from Python.
 
->>> from xstreamcast.query import query
+>>> from xstreamcast.run.query import query
 >>> books = "<list><book><title>T</title><price>9</price></book></list>"
 >>> query("for $b in //book where $b/price < 30 return $b/title", context=books)
 <Result: 1 item>
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     import pandas
 
+    from xstreamcast.lang.ast import Module
+    from xstreamcast.model.diagnostic import Diagnostic
     from xstreamcast.model.serialise import Parameters
     from xstreamcast.model.structure import Structure
 
@@ -66,16 +68,19 @@ def compile(
     variables: Iterable[str] = (),
     static: StaticContext | None = None,
     modules: ModuleTexts | None = None,
+    structures: Mapping[str, Structure] | None = None,
     source: str = "query",
 ) -> Query:
     """A query ready to run, any number of times, on any documents.
 
-    ``variables`` names those that will be given although the query does not declare them.
+    ``variables`` names those that will be given although the query does not declare them. With the tag structures of
+    its streams known, a path that can match nothing is told in ``warnings``.
 
     >>> titles = compile("//title/string()")
     >>> [titles(context=f"<b><title>{t}</title></b>").to_list() for t in "ab"]
     [['a'], ['b']]
     """
+    from xstreamcast.functions.registry import names
     from xstreamcast.run.library import file_modules, known_function
 
     if static is None:
@@ -83,17 +88,33 @@ def compile(
         plain = frozenset(("", name) for name in variables if ":" not in name and "}" not in name)
         static = StaticContext(base_uri=base, variables=plain)
     module = parse(
-        text, source=source, static=static, known_functions=known_function, modules=modules or file_modules
+        text,
+        source=source,
+        static=static,
+        known_functions=known_function,
+        function_names=names,
+        modules=modules or file_modules,
+        structures=structures,
     )
-    return Query(text, Executable(module))
+    return Query(text, Executable(module), warning_texts(module))
+
+
+def warning_texts(module: Module) -> tuple[str, ...]:
+    """What in a query can hardly be meant: each with its place and a hint."""
+    hints = (f" (hint: {warning.hint})" if warning.hint else "" for warning in module.warnings)
+    return tuple(
+        f"{module.source.place(warning.span)} {warning.message}{hint}"
+        for warning, hint in zip(module.warnings, hints, strict=True)
+    )
 
 
 class Query:
-    """A compiled query."""
+    """A compiled query; ``warnings`` tells what in it can hardly be meant."""
 
-    def __init__(self, text: str, executable: Executable) -> None:
+    def __init__(self, text: str, executable: Executable, warnings: tuple[str, ...] = ()) -> None:
         self.text = text
         self.executable = executable
+        self.warnings = warnings
 
     def __call__(
         self,
@@ -105,12 +126,13 @@ class Query:
         now: str | datetime | DateTime | None = None,
         item: Item | None = None,
         structures: Mapping[str, Structure] | None = None,
+        report: Callable[[Diagnostic], None] = lambda _: None,
         **doors: Any,
     ) -> Result:
         """Run it; the arguments are those of :func:`query`.
 
         ``item`` is a context item as it is, of any type; ``structures`` are tag structures of streams that do not
-        bring their own, by name ("": of all the others).
+        bring their own, by name ("": of all the others); ``report`` hears what is odd about the streams.
         """
         from xstreamcast.run.library import Library, document, moment_of
 
@@ -123,7 +145,7 @@ class Query:
             if not callable(known):
                 from xstreamcast.run.streams import Streams
 
-                known = Streams(known, structures, None if now is None else moment_of(now))
+                known = Streams(known, structures, None if now is None else moment_of(now), report)
                 now = known.now
             doors["stream"] = known
         start = item if context is None else document(context)

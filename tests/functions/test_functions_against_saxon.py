@@ -7,7 +7,7 @@ from html import unescape
 
 import pytest
 
-from xstreamcast.query import query
+from xstreamcast.run.query import query
 
 saxonche = pytest.importorskip("saxonche")
 
