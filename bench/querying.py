@@ -1,6 +1,7 @@
 """The evaluator beside Saxon-HE (saxonche) in the same run: the twenty XMark queries on one document, parsed before.
 
-Then the cost of one small condition on one record, ``./location = "Albania"``, called as generated code is called.
+Then the cost of one small condition on one record, ``./location = "Albania"``, called as generated code is called, and
+of parsing the longest of the queries.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ def best(action: Callable[[], Any], times: int = 3) -> float:
 def run() -> None:
     import saxonche
 
+    from xstreamcast.lang import parse
     from xstreamcast.model.parse import parse_file
     from xstreamcast.run.query import compile
 
@@ -52,6 +54,8 @@ def run() -> None:
     rows.append(["all", *_pair(*total)])
     table(["query", "XStreamCast", f"saxonche {version('saxonche')}", "ratio"], rows)
     print(f"\n`./location = \"Albania\"` on a record: {_per_record(ours) * 1e6:.2f} µs")
+    longest = max((file.read_text() for file in QUERIES), key=lambda text: text.count("\n"))
+    print(f"parsing a query of {longest.count(chr(10))} lines: {best(lambda: parse(longest), 20) * 1e3:.2f} ms")
 
 
 def _pair(mine: float, peer: float) -> list[str]:

@@ -85,7 +85,7 @@ def page(rows: list[tuple[str, int, int, int]]) -> str:
         lines.append(f"| {group} | {passed:,} | {of:,} | {100 * passed / max(of, 1):.2f} | {unknown or ''} |")
     share = 100 * total[0] / max(total[1], 1)
     lines.append(f"| **all** | {total[0]:,} | {total[1]:,} | **{share:.2f}** | {total[2]} |")
-    lines += ["", "*Undetermined*: the judge cannot rebuild the result (anonymous functions); counted as not passed.", ""]
+    lines += ["", "*Undetermined*: the judge cannot rebuild the result (anonymous functions); not passed.", ""]
     lines += ["## Refused, by name", "", "| what | code | the engine says |", "|---|---|---|"]
     lines += [f"| {name} | {code} | {message} |" for name, code, message in gaps()]
     return "\n".join(lines) + "\n"
