@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,8 +14,9 @@ from xstreamcast.model.axes import ancestors, following, following_siblings, pre
 from xstreamcast.model.build import TreeBuilder, copy_tree
 from xstreamcast.model.interop import from_lxml, to_lxml
 from xstreamcast.model.names import ELEMENT, intern
-from xstreamcast.model.parse import parse
+from xstreamcast.model.parse import parse, parse_file
 from xstreamcast.model.tree import ATTRIBUTE, COMMENT, DOCUMENT, PI, TEXT, Node
+from xstreamcast.run.query import query
 
 XML = """<?xml version="1.0"?><!--top--><r a="1" xmlns="urn:d" xmlns:p="urn:p"><p:x p:b="2">one<y/>two</p:x><z/>
 <?go now?><w xmlns=""><v>x &lt; y<![CDATA[ & z]]></v></w></r>"""
@@ -183,3 +185,24 @@ def test_building_writing_parsing_and_lxml_agree(tree: object) -> None:
     through = from_lxml(to_lxml(built))
     assert through.xml() == built.xml()
     assert list(through.tree.size) == list(built.tree.size)
+
+
+def test_a_file_read_by_the_kernel_is_the_same_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "large.xml"
+    file.write_bytes(
+        b'<?xml version="1.0" encoding="ISO-8859-1"?><!--c--><a xmlns="u" xmlns:p="v"><p:b x="1&#10;2">\xe9 &lt;'
+        b"<![CDATA[&]]></p:b><?pi d?>\r\n<c/>t</a>"
+    )
+    by_expat = parse_file(file)
+    monkeypatch.setattr("xstreamcast.model.parse.KERNEL_FROM", 0)
+    by_kernel = parse_file(file)
+    assert by_kernel.xml() == by_expat.xml()
+    for column in ("kind", "name", "prefix", "up", "size", "value", "namespaces", "base_uri", "document_uri"):
+        assert getattr(by_kernel[0], column) == getattr(by_expat[0], column), column
+
+
+def test_a_document_with_a_dtd_of_its_own_keeps_its_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xstreamcast.model.parse.KERNEL_FROM", 0)
+    file = tmp_path / "ids.xml"
+    file.write_bytes(b'<!DOCTYPE a [<!ATTLIST b i ID #IMPLIED>]><a><b i="x">1</b></a>')
+    assert query('id("x")/string()', context=file).to_list() == ["1"]

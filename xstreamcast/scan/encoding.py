@@ -127,17 +127,28 @@ def plain_xml(source: Source) -> Iterator[bytes]:
             file.close()
 
 
-def plain_chunks(chunks: Iterable[bytes], name: str = "<input>") -> Iterator[bytes]:
-    """Chunks of XML in any encoding, with any DTD → chunks of plain XML."""
-    utf8 = _to_utf8(iter(chunks), name)
+def has_internal_subset(source: Source) -> bool:
+    """Whether a document has a DTD of its own."""
+    name = source_name(source)
+    with open_input(source) as file:
+        return _prolog(_to_utf8(read_chunks(file, name), name))[1]
+
+
+def _prolog(utf8: Iterator[bytes]) -> tuple[bytes, bool]:
+    """What must be read to know whether an internal DTD subset stands before the root element, and whether."""
     head = b""
     for chunk in utf8:
         head += chunk
         internal = _internal_subset(head)
         if internal is not None or len(head) > PROLOG_LIMIT:
-            break
-    else:
-        internal = None
+            return head, bool(internal)
+    return head, False
+
+
+def plain_chunks(chunks: Iterable[bytes], name: str = "<input>") -> Iterator[bytes]:
+    """Chunks of XML in any encoding, with any DTD → chunks of plain XML."""
+    utf8 = _to_utf8(iter(chunks), name)
+    head, internal = _prolog(utf8)
     rest = _again(_without_external(head), utf8)
     if internal:
         from xstreamcast.scan.normalise import without_dtd

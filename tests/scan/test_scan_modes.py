@@ -1,0 +1,33 @@
+"""The kernel within bounds and without a compiler: parts of this suite in a process of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+CHECKED = ["test_scan_corpus.py", "test_scan_records.py", "test_scan_expat.py", "test_scan_paths.py"]
+PLAIN = ["test_scan_corpus.py", "test_scan_records.py::test_captures_are_grouped_by_the_record_they_are_in"]
+
+
+def suite(names: list[str], **settings: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1]), **settings}
+    files = [str(HERE / name) for name in names]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, cwd=HERE.parents[1], check=False)
+
+
+def test_no_index_leaves_its_array(pytestconfig: pytest.Config) -> None:
+    # The compiled code is kept apart from the usual, which has no checks, and from run to run: compiling takes a while
+    kept = pytestconfig.cache.mkdir("numba-boundscheck") if pytestconfig.cache else HERE / ".numba"
+    done = suite(CHECKED, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(kept))
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_the_plain_twins_do_what_the_intrinsics_do() -> None:
+    done = suite(PLAIN, NUMBA_DISABLE_JIT="1")
+    assert done.returncode == 0, done.stdout[-3000:]

@@ -1,0 +1,424 @@
+"""One document scanned as several ranges at once, exactly: any cuts give what no cut gives.
+
+A range needs the elements that are open where it begins. Finding out takes a scan of all before it, so each range
+*guesses*: where to begin (at a start tag, outside every record) and which states of the automaton the open elements
+have. It scans on that guess, noting the names of the end tags that close elements from before it. When all is done,
+the ranges are checked in order against what the one before really ended with. A guess that was wrong in anything that
+mattered costs time, not truth: the scan before it just goes on through its range (DESIGN §8, "guess, scan, verify,
+rescan on a miss").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from xstreamcast.errors import XStreamError
+from xstreamcast.model.names import ELEMENT, FIRST_NAME
+from xstreamcast.scan import layout as t
+from xstreamcast.scan.automaton import DEAD, Automaton, Position, Target
+from xstreamcast.scan.encoding import Source
+from xstreamcast.scan.layout import (
+    BEGINS_RECORD,
+    CLOSED,
+    CONTENT,
+    EMITS,
+    GROWS_TREE,
+    LEVEL_WORDS,
+    NAME,
+    R_FLAGS,
+    R_FROM,
+    R_RECORD,
+    R_STATE,
+    R_TO,
+    RECORD,
+    ROW,
+    SCOPE,
+    STATE,
+    UNKNOWN,
+)
+from xstreamcast.scan.reader import mapped, plain_start, scan_source
+from xstreamcast.scan.scanner import STEP, Batch, InternalSubset, Scanner
+from xstreamcast.scan.vector import Bytes
+
+WINDOWS: Final = (1 << 16, 1 << 20)
+"""How far a range looks for a place to begin: it tries the first, then the second."""
+_AHEAD: Final = 1 << 16
+_FILLERS: Final = 24
+_TOKENS: Final = re.compile(
+    rb"""<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<(/?)([^\s/>!?]+)(?:[^>"'<]|"[^"]*"|'[^']*')*?(/?)>""", re.DOTALL
+)
+_KEPT: Final = EMITS | BEGINS_RECORD | GROWS_TREE
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """An open element in words that mean the same in every process: name, namespaces, positions in the automaton."""
+
+    name: bytes
+    scope: frozenset[tuple[str, str]]
+    state: frozenset[Position]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What must be known of a range to join it to the one before: where it lay, what it took for granted, what it did.
+
+    ``guess``: the open elements it began with, innermost last; ``closed``: the names of those it closed, innermost
+    first; ``opened``: what it left open itself.
+    """
+
+    start: int
+    guess: tuple[Level, ...]
+    closed: tuple[bytes, ...]
+    opened: tuple[Level, ...]
+    records: int
+
+
+def fits(levels: Sequence[Level], position: int, outcome: Outcome) -> bool:
+    """Whether a range began where and as the scan before it ended: with ``levels`` open, the document's first.
+
+    Only what the range saw need be right: the innermost open element, and each one uncovered by an end tag.
+    """
+    if outcome.start != position or len(outcome.closed) >= len(levels) - 1:
+        return False  # or the root was closed: what follows has rules of its own
+    for k in range(len(outcome.closed) + 1):
+        real, guessed = levels[-1 - k], outcome.guess[-1 - k]
+        if (real.scope, real.state) != (guessed.scope, guessed.state):
+            return False
+        if k < len(outcome.closed) and real.name != outcome.closed[k]:
+            return False
+    return True
+
+
+def after(levels: Sequence[Level], outcome: Outcome) -> list[Level]:
+    """What is open after a range that fits."""
+    return [*levels[: len(levels) - len(outcome.closed)], *outcome.opened]
+
+
+def boundary(scanner: Scanner) -> list[Level] | None:
+    """What is open where a scan stopped; None where no other may go on: within a body, or with a node half read."""
+    regs = scanner.regs
+    table = scanner.stack[: (scanner.depth + 1) * LEVEL_WORDS].reshape(-1, LEVEL_WORDS)
+    if regs[t.MODE] != CONTENT or regs[t.TEXT] >= 0 or table[-1, RECORD] >= 0:
+        return None
+    if (scanner.automaton.flags[table[:, STATE]] & _KEPT).any():
+        return None  # what is open is handed over at its end, with its beginning
+    return _levels(scanner, table)
+
+
+def _levels(scanner: Scanner, table: Any) -> list[Level]:
+    symbols, automaton = scanner.symbols, scanner.automaton
+    return [
+        Level(
+            symbols.texts[name] if name != UNKNOWN else b"",
+            frozenset(symbols.contexts[scope].items()),
+            automaton.states[state],
+        )
+        for state, name, scope in table[:, [STATE, NAME, SCOPE]].tolist()
+    ]
+
+
+@dataclass(slots=True)
+class _Range:
+    """A range at work: its scanner and what it found."""
+
+    start: int
+    end: int
+    scanner: Scanner
+    guess: tuple[Level, ...] = ()  # none for the range that begins the document
+    batches: list[Batch] = field(default_factory=list)
+    failed: bool = False
+
+    def run(self, b: Bytes) -> None:
+        """Scan to the end of the range; an error on a guess is no error yet."""
+        try:
+            _advance(b, self.scanner, self.end, self.batches)
+        except XStreamError:
+            if not self.guess:
+                raise
+            self.failed = True
+
+    def outcome(self) -> Outcome | None:
+        """For joining; None when the guess led to an error."""
+        if self.failed:
+            return None
+        closed = tuple(
+            bytes(batch.buffer[row[R_FROM] : row[R_TO]])
+            for batch in self.batches
+            for row in batch.rows[batch.state == CLOSED]
+        )
+        table = self.scanner.stack[: (self.scanner.depth + 1) * LEVEL_WORDS].reshape(-1, LEVEL_WORDS)
+        opened = _levels(self.scanner, table[len(self.guess) - len(closed) + 1 :])
+        return Outcome(self.start, self.guess, closed, tuple(opened), int(self.scanner.regs[t.RECORDS]))
+
+    def graft(self, levels: Sequence[Level], closed: int) -> None:
+        """Replace the guessed levels still open by the real ones, so that this scan can go on as the true one."""
+        scanner = self.scanner
+        real = levels[: len(levels) - closed]
+        own = scanner.stack[(len(self.guess) - closed + 1) * LEVEL_WORDS : (scanner.depth + 1) * LEVEL_WORDS]
+        stack = np.zeros((len(real) + 64) * LEVEL_WORDS + len(own), np.int64)
+        for row, level in zip(stack.reshape(-1, LEVEL_WORDS), real, strict=False):
+            row[STATE] = scanner.automaton.state_of(level.state)
+            row[NAME] = scanner.symbols.name_of(level.name)
+            row[SCOPE] = scanner.symbols.context_of(dict(level.scope))
+            row[RECORD] = row[ROW] = -1
+        stack[len(real) * LEVEL_WORDS : len(real) * LEVEL_WORDS + len(own)] = own
+        scanner.regs[t.DEPTH] = len(real) - 1 + len(own) // LEVEL_WORDS
+        scanner.regs[t.ROOT] = 1
+        scanner.stack = stack
+
+
+def _advance(b: Bytes, scanner: Scanner, end: int, batches: list[Batch]) -> None:
+    while True:
+        status = scanner.run(b, len(b), min(end, scanner.position + STEP))
+        if status == t.UNDERFLOW:
+            raise scanner.fault(b, scanner.position, "more end tags than guessed")
+        if scanner.regs[t.ROWS] or scanner.regs[t.TREE_ROWS]:
+            batch = scanner.take(b)
+            if len(batch):
+                batches.append(batch)
+        if status == t.MORE or (status == t.LIMIT and scanner.position >= end):
+            return
+        if status == t.FULL:
+            scanner.make_room()
+
+
+# ------------------------------------------------------------------------------------------------- guessing
+
+
+def _place(b: Bytes, at: int, end: int) -> tuple[int, list[bytes]] | None:
+    """A start tag after ``at`` whose parent lies as far out as can be seen, and names of the parent's children."""
+    for window in WINDOWS:
+        piece = bytes(b[at : min(at + window, end)])
+        first = piece.find(b"<")
+        depth = lowest = 0
+        place = -1
+        children: dict[bytes, None] = {}
+        for match in _TOKENS.finditer(piece, max(first, 0)):
+            closing, name, empty = match.groups()
+            if name is None:
+                continue
+            if closing:
+                depth -= 1
+                if depth < lowest:
+                    lowest, place, children = depth, -1, {name: None}
+                continue
+            if depth == lowest:
+                if place < 0:
+                    place = match.start()
+                children[name] = None
+            if not empty:
+                depth += 1
+        if place >= 0 and (lowest < 0 or window == WINDOWS[-1]):
+            return at + place, list(children)
+    return None
+
+
+class Guesser:
+    """Which states the open elements have at a place, from the document's head and the automaton's own paths."""
+
+    def __init__(self, b: Bytes, targets: Sequence[Target], name: str) -> None:
+        self.b, self.targets, self.name = b, tuple(targets), name
+        self.start = plain_start(b) or 0
+        self.paths = _paths(bytes(b[self.start : self.start + 4 * _AHEAD]))
+
+    def scanner(self) -> Scanner | None:
+        """A scanner that has read the root's start tag."""
+        scanner = Scanner(Automaton(self.targets), self.name)
+        scanner.regs[t.POS] = self.start
+        at = self.start
+        while not scanner.depth:
+            ahead = bytes(self.b[at + 1 : at + 1 + _AHEAD]).find(b"<")
+            at = at + 1 + ahead if ahead >= 0 else len(self.b)
+            if scanner.run(self.b, len(self.b), at) != t.LIMIT or scanner.regs[t.ROOT] > scanner.depth:
+                return None
+        return scanner
+
+    def guess(self, scanner: Scanner, children: list[bytes]) -> list[int]:
+        """The states of the open elements, outermost first, the root's included."""
+        known = [self.paths[name] for name in children if name in self.paths]
+        root = int(scanner.stack[LEVEL_WORDS + NAME])
+        names = scanner.symbols.texts
+        chains = [[names[root], b"\0", b"\0"][:length] for length in (2, 1, 3)]
+        for target in self.targets:
+            locals_ = [(step.test.local or "\0").encode() for step in target.path.steps if step.test.kind == ELEMENT]
+            for length in range(1, len(locals_) + 1):
+                chains.append([names[root], *locals_[1 if locals_[0] == names[root] else 0 : length]])
+        if known:
+            chains.insert(0, known[0])
+        scored = [(self._specific(scanner, self._states(scanner, chain), children), chain) for chain in chains]
+        best = max(score for score, _ in scored)
+        return self._states(scanner, next(chain for score, chain in scored if score == best))
+
+    def _class(self, scanner: Scanner, name: bytes) -> int:
+        prefix, _, local = name.decode("utf-8", "replace").rpartition(":")
+        context = scanner.symbols.contexts[int(scanner.stack[LEVEL_WORDS + SCOPE])]
+        return scanner.automaton.classify(ELEMENT, context.get(prefix, ""), local)
+
+    def _states(self, scanner: Scanner, chain: list[bytes]) -> list[int]:
+        states = [int(scanner.stack[LEVEL_WORDS + STATE])]
+        for name in chain[1:]:
+            states.append(scanner.automaton.expand(states[-1], self._class(scanner, name)))
+        return states
+
+    def _specific(self, scanner: Scanner, states: list[int], children: list[bytes]) -> int:
+        """How many children lead somewhere that any name would not: evidence that this is where we are."""
+        automaton = scanner.automaton
+        other = automaton.expand(states[-1], self._class(scanner, b"\0"))
+        reached = [automaton.expand(states[-1], self._class(scanner, name)) for name in children]
+        return sum(state not in (DEAD, other) for state in reached)
+
+
+def _paths(head: bytes) -> dict[bytes, list[bytes]]:
+    """Name of an element -> names of its ancestors, for the first of each name in the document's head."""
+    found: dict[bytes, list[bytes]] = {}
+    stack: list[bytes] = []
+    for match in _TOKENS.finditer(head):
+        closing, name, empty = match.groups()
+        if name is None:
+            continue
+        if closing:
+            if stack:
+                stack.pop()
+            continue
+        found.setdefault(name, list(stack))
+        if not empty:
+            stack.append(name)
+    return {name: path for name, path in found.items() if path}
+
+
+def _speculate(guesser: Guesser, start: int, end: int, children: list[bytes]) -> _Range | None:
+    """A range on a guess; None where none can begin."""
+    scanner = guesser.scanner()
+    if scanner is None:
+        return None
+    states = guesser.guess(scanner, children)
+    if any(int(scanner.automaton.flags[state]) & _KEPT for state in states):
+        return None  # something that began before is still open: no range can begin within it
+    # Where depth makes no difference (``//``), levels to spare keep a wrong guess of it from doing harm.
+    spare = _FILLERS if len(states) > 1 and states[0] == states[1] else 0
+    levels = [states[0]] * (spare + 1) + states[1:]
+    scope = scanner.stack[LEVEL_WORDS + SCOPE]
+    scanner.stack = np.zeros((len(levels) + 64) * LEVEL_WORDS, np.int64)
+    table = scanner.stack.reshape(-1, LEVEL_WORDS)
+    table[1 : len(levels) + 1, STATE] = levels
+    table[1 : len(levels) + 1, NAME] = UNKNOWN
+    table[1 : len(levels) + 1, SCOPE] = scope
+    table[: len(levels) + 1, [RECORD, ROW]] = -1
+    scanner.regs[t.DEPTH] = len(levels)
+    scanner.regs[t.POS] = start
+    scanner.regs[[t.ROWS, t.TREE_ROWS, t.RECORDS, t.ELEMENTS, t.NESTED]] = 0
+    scanner.automaton.visits[:] = 0
+    return _Range(start, end, scanner, tuple(_levels(scanner, table[1 : len(levels) + 1])))
+
+
+# ------------------------------------------------------------------------------------------------- all together
+
+
+def _translated(batch: Batch, of: Scanner, to: Scanner, records: int) -> Batch:
+    """A range's batch in the numbers of the whole scan: states, records, names."""
+    rows = batch.rows[batch.state != CLOSED]
+    if of is to:
+        return Batch(batch.buffer, batch.offset, rows, batch.tree)
+    states = np.array([to.automaton.state_of(positions) for positions in of.automaton.states])
+    rows[:, R_STATE] = states[rows[:, R_STATE]]
+    rows[rows[:, R_RECORD] >= 0, R_RECORD] += records
+    contexts = np.array([to.symbols.context_of(scope) for scope in of.symbols.contexts])
+    flags = rows[:, R_FLAGS]
+    rows[:, R_FLAGS] = flags % (1 << t.FLAG_BITS) | contexts[flags >> t.FLAG_BITS] << t.FLAG_BITS
+    kinds, labels, *others = batch.tree
+    if len(labels):
+        names = [k if k < FIRST_NAME else to.symbols.number(name) for k, name in enumerate(of.symbols.qualified)]
+        labels = np.array(names, np.int32)[labels]
+    return Batch(batch.buffer, batch.offset, rows, (kinds, labels, *others))
+
+
+def scan_split(
+    b: Bytes, scanner: Scanner, cuts: Sequence[int], threads: int = 2, missed: list[int] | None = None
+) -> Iterator[Batch]:
+    """Scan plain XML that is all in ``b``, as ranges that begin near some byte offsets; rows as of one scan.
+
+    ``scanner`` is fresh; its automaton has the counts afterwards. ``missed`` gets the places where a guess failed.
+    """
+    n = len(b)
+    start = plain_start(b)
+    if start is None:
+        raise ValueError("not plain UTF-8: read it through scan_source")
+    scanner.regs[t.POS] = start
+    tail = max(0, n - _AHEAD)
+    last = bytes(b[tail:]).rfind(b"</")  # after the root's end tag a document has rules of its own
+    last = tail + last if last >= 0 else n
+    guesser = Guesser(b, scanner.automaton.targets, scanner.name)
+    ranges: list[_Range] = []
+    for cut in sorted(cuts, reverse=True):
+        end = ranges[-1].start if ranges else last
+        place = _place(b, cut, end) if start < cut < end else None
+        found = _speculate(guesser, place[0], end, place[1]) if place else None
+        if found is not None:
+            ranges.append(found)
+    ranges.append(_Range(start, ranges[-1].start if ranges else last, scanner))
+    ranges.reverse()
+    with ThreadPoolExecutor(threads) as pool:
+        done = [pool.submit(each.run, b) if threads > 1 else None for each in ranges]
+        truth, records = ranges[0], 0
+        for each, running in zip(ranges, done, strict=True):
+            if running is None:
+                each.run(b)
+            else:
+                running.result()
+            batches = each.batches
+            if each is not ranges[0]:
+                levels, outcome = boundary(truth.scanner), each.outcome()
+                if levels and outcome and fits(levels, truth.scanner.position, outcome):
+                    records += int(truth.scanner.regs[t.RECORDS])
+                    each.graft(levels, len(outcome.closed))
+                    truth = each
+                else:
+                    if missed is not None:
+                        missed.append(each.start)
+                    batches = []
+                    _advance(b, truth.scanner, each.end, batches)
+            for batch in batches:
+                yield _translated(batch, truth.scanner, scanner, records)
+            _add_counts(truth, scanner)
+    batches = []
+    _advance(b, truth.scanner, n, batches)
+    truth.scanner.finish(b, n)
+    for batch in [*batches, truth.scanner.take(b, final=True)]:
+        if len(batch):
+            yield _translated(batch, truth.scanner, scanner, records)
+    _add_counts(truth, scanner)
+
+
+def _add_counts(found: _Range, scanner: Scanner) -> None:
+    """Bring a range's counts to the scanner of the whole."""
+    if found.scanner is scanner:
+        return
+    for state, positions in enumerate(found.scanner.automaton.states):
+        scanner.automaton.visits[scanner.automaton.state_of(positions)] += found.scanner.automaton.visits[state]
+    found.scanner.automaton.visits[:] = 0
+
+
+def even_cuts(b: Bytes, count: int) -> list[int]:
+    """Where to cut a document into ``count`` ranges of about one size."""
+    return [len(b) * k // count for k in range(1, count)]
+
+
+def scan_parallel(source: Source, scanner: Scanner, threads: int) -> Iterator[Batch]:
+    """Scan an input with several threads where it is a large file of plain UTF-8, else with one."""
+    if threads > 1 and isinstance(source, str | Path) and Path(source).is_file():
+        b = mapped(source)
+        if len(b) >= threads * WINDOWS[1] and plain_start(b) is not None:
+            try:
+                yield from scan_split(b, scanner, even_cuts(b, threads), threads)
+                return
+            except InternalSubset:  # before the root, so nothing was handed over
+                scanner.reset()
+    yield from scan_source(source, scanner)

@@ -1,0 +1,278 @@
+"""Names and namespaces of one input, as tables the kernel reads and Python fills.
+
+A *name* is a byte string as written (``p:local``), numbered when first met and never checked again. A *context* is a
+set of namespace declarations in scope, also numbered: the same declarations in the same context lead to the same
+context, so a document that repeats ``xmlns`` on every record costs Python once. A *qualified name* (kind, namespace,
+local name, prefix) is what a name means in a context; it has a *class*, which is all the automaton looks at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+from xml.parsers import expat
+
+import numpy as np
+
+from xstreamcast.model.names import ATTRIBUTE, ELEMENT, FIRST_NAME, PI, XML, XMLNS
+from xstreamcast.scan.layout import DECLARES, PREFIXED, RESERVED
+from xstreamcast.scan.vector import mix
+
+_ASCII_NAME: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z_][A-Za-z0-9_.-]*)?")
+_REFERENCE: Final = re.compile(r"&(?:#x([0-9a-fA-F]+)|#([0-9]+)|(amp|lt|gt|quot|apos));")
+_FIVE: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+
+
+class SymbolError(ValueError):
+    """A name or declaration no XML document may hold; the message says why."""
+
+
+class Qualified(NamedTuple):
+    """What a name means where it stands."""
+
+    kind: int
+    uri: str
+    local: str
+    prefix: str
+
+
+def accepted(document: bytes, namespaces: bool = True) -> bool:
+    """Whether expat takes a document: the judge of what is too rare to have tables of our own."""
+    parser = expat.ParserCreate("utf-8", "\x01") if namespaces else expat.ParserCreate("utf-8")
+    try:
+        parser.Parse(document, True)
+    except expat.ExpatError:
+        return False
+    return True
+
+
+def is_qualified_name(name: bytes) -> bool:
+    """Whether a byte string is a QName of XML 1.0 (fourth edition, as expat has it)."""
+    if _ASCII_NAME.fullmatch(name):
+        return True
+    if name.isascii() or name.count(b":") > 1 or re.search(rb"[\x00-,/;-@\[-^`{-\x7f]", name):
+        return False
+    # Letters outside ASCII are in expat's tables; a colon wants a letter on either side
+    parts = name.split(b":")
+    return all(accepted(b"<" + part + b"/>") for part in parts)
+
+
+def attribute_value(raw: bytes) -> str:
+    """The value of a CDATA attribute as written: white space to blanks, then references."""
+    text = re.sub("\r\n|[\r\n\t]", " ", raw.decode())
+    return _REFERENCE.sub(_referred, text)
+
+
+def _referred(match: re.Match[str]) -> str:
+    if match[1]:
+        return chr(int(match[1], 16))
+    return chr(int(match[2])) if match[2] else _FIVE[match[3]]
+
+
+def _grown(array: Any, size: int, fill: int = 0) -> Any:
+    new = np.full(max(size, 2 * len(array)), fill, array.dtype)
+    new[: len(array)] = array
+    return new
+
+
+class Symbols:
+    """The tables. ``classify(kind, uri, local)`` gives a qualified name's class."""
+
+    def __init__(self, classify: Callable[[int, str, str], int]) -> None:
+        self.classify = classify
+        self.texts: list[bytes] = [b""]  # name 0: none
+        self.names = np.zeros(4 * 256, np.int64)
+        self.arena = np.zeros(4096, np.uint8)
+        self.arena_used = 0
+        self.table = np.zeros(1024, np.int32)
+        self.info = np.zeros(256, np.int32)
+        self.declared: dict[int, tuple[str, str]] = {}  # name of a declaration -> (prefix, uri)
+        self.context_keys = np.zeros(64, np.int64)
+        self.context_values = np.zeros(64, np.int64)
+        self.contexts: list[dict[str, str]] = [{"": "", "xml": XML}]
+        self._context_of: dict[frozenset[tuple[str, str]], int] = {frozenset(self.contexts[0].items()): 0}
+        self.context_moves: dict[tuple[int, int], int] = {}
+        self.stride = 256
+        self.elements_by = np.full(self.stride * 4, -1, np.int32)
+        self.attributes_by = np.full(self.stride * 4, -1, np.int32)
+        self.targets_by = np.full(self.stride, -1, np.int32)
+        self.qualified: list[Qualified] = [Qualified(kind, "", "", "") for kind in range(FIRST_NAME)]
+        self._number_of: dict[Qualified, int] = {}
+        self._first_of: dict[tuple[int, str, str], int] = {}
+        self.class_of = np.zeros(256, np.int32)
+        self.same_as = np.zeros(256, np.int32)
+        self.stamps = np.zeros(256, np.int64)
+
+    # ---------------------------------------------------------------------------------------------- names
+
+    def _add(self, text: bytes, flags: int) -> int:
+        number = len(self.texts)
+        if 4 * (number + 1) > len(self.names):
+            self.names = _grown(self.names, 0)
+            self.info = _grown(self.info, 0)
+            self._restride(2 * self.stride)
+        if self.arena_used + len(text) > len(self.arena):
+            self.arena = _grown(self.arena, self.arena_used + len(text))
+        self.arena[self.arena_used : self.arena_used + len(text)] = np.frombuffer(text, np.uint8)
+        first = int.from_bytes(text[:8], "little", signed=len(text) >= 8)
+        last = int.from_bytes(text[-8:], "little", signed=True) if len(text) > 8 else first
+        self.names[4 * number : 4 * number + 4] = first, last, len(text), self.arena_used
+        self.arena_used += len(text)
+        self.info[number] = flags
+        self.texts.append(text)
+        if 4 * number > len(self.table):
+            self.table = np.zeros(4 * len(self.table), np.int32)
+            for other in range(1, number + 1):
+                self._place(other)
+        else:
+            self._place(number)
+        return number
+
+    def _place(self, number: int) -> None:
+        first, last, length = (int(x) for x in self.names[4 * number : 4 * number + 3])
+        mask = len(self.table) - 1
+        if length > 16:
+            middle = self.texts[number][length // 2 - 4 : length // 2 + 4]
+            last += int.from_bytes(middle, "little")
+        slot = mix(first, last, length) & mask
+        while self.table[slot]:
+            slot = (slot + 1) & mask
+        self.table[slot] = number
+
+    def _restride(self, stride: int) -> None:
+        for column in ("elements_by", "attributes_by"):
+            old = getattr(self, column).reshape(-1, self.stride)
+            new = np.full((len(old), stride), -1, np.int32)
+            new[:, : self.stride] = old
+            setattr(self, column, new.reshape(-1))
+        self.targets_by = np.concatenate([self.targets_by, np.full(stride - self.stride, -1, np.int32)])
+        self.stride = stride
+
+    def add_name(self, text: bytes) -> int:
+        """Number a name met for the first time."""
+        if not is_qualified_name(text):
+            raise SymbolError("not well-formed: not a name")
+        flags = PREFIXED if b":" in text else 0
+        if text == b"xmlns" or text.startswith(b"xmlns:"):
+            flags |= DECLARES
+        if text.lower() == b"xml":
+            flags |= RESERVED
+        return self._add(text, flags)
+
+    def name_of(self, text: bytes) -> int:
+        """The number of a name, which is made if need be; 0 for none."""
+        return self.texts.index(text) if text in self.texts else self.add_name(text)
+
+    # ---------------------------------------------------------------------------------------------- namespaces
+
+    def add_declaration(self, text: bytes) -> int:
+        """Number a declaration as written, ``xmlns:p="uri"``, met for the first time."""
+        name, _, rest = text.partition(b"=")
+        prefix = name.strip().decode()[6:]
+        uri = attribute_value(rest.strip()[1:-1])
+        if prefix == "xmlns":
+            raise SymbolError("reserved prefix (xmlns) must not be declared or undeclared")
+        if (prefix == "xml") != (uri == XML):
+            if prefix == "xml":
+                raise SymbolError("reserved prefix (xml) must not be undeclared or bound to another namespace name")
+            raise SymbolError("prefix must not be bound to one of the reserved namespace names")
+        if uri == XMLNS:
+            raise SymbolError("prefix must not be bound to one of the reserved namespace names")
+        if prefix and not uri:
+            raise SymbolError("must not undeclare prefix")
+        number = self._add(text, 0)
+        self.declared[number] = (prefix, uri)
+        return number
+
+    def add_context(self, context: int, declaration: int) -> int:
+        """The context a declaration leads to from a context."""
+        prefix, uri = self.declared[declaration]
+        scope = {**self.contexts[context], prefix: uri}
+        key = frozenset(scope.items())
+        number = self._context_of.get(key)
+        if number is None:
+            number = self._context_of[key] = len(self.contexts)
+            self.contexts.append(scope)
+            if len(self.contexts) * self.stride > len(self.elements_by):
+                self.elements_by = _grown(self.elements_by, 0, -1)
+                self.attributes_by = _grown(self.attributes_by, 0, -1)
+        self.context_moves[context, declaration] = number
+        if 2 * len(self.context_moves) > len(self.context_keys):
+            size = 4 * len(self.context_keys)
+            self.context_keys, self.context_values = np.zeros(size, np.int64), np.zeros(size, np.int64)
+            for (of, by), to in self.context_moves.items():
+                self._place_context(of, by, to)
+        else:
+            self._place_context(context, declaration, number)
+        return number
+
+    def context_of(self, scope: dict[str, str]) -> int:
+        """The number of the context that has these declarations."""
+        context = 0
+        for prefix, uri in scope.items():
+            if self.contexts[context].get(prefix) != uri:
+                declaration = len(self.texts)
+                self._add(b"=%d" % declaration, 0)  # a declaration nobody wrote
+                self.declared[declaration] = (prefix, uri)
+                context = self.add_context(context, declaration)
+        return context
+
+    def _place_context(self, context: int, declaration: int, number: int) -> None:
+        key = (context << 32) + declaration
+        mask = len(self.context_keys) - 1
+        slot = mix(key, 0, 0) & mask
+        while self.context_keys[slot]:
+            slot = (slot + 1) & mask
+        self.context_keys[slot] = key
+        self.context_values[slot] = number
+
+    # ---------------------------------------------------------------------------------------------- meanings
+
+    def number(self, qualified: Qualified) -> int:
+        """The number of a qualified name."""
+        number = self._number_of.get(qualified)
+        if number is None:
+            number = self._number_of[qualified] = len(self.qualified)
+            self.qualified.append(qualified)
+            if number >= len(self.class_of):
+                self.class_of = _grown(self.class_of, 0)
+                self.same_as = _grown(self.same_as, 0)
+                self.stamps = _grown(self.stamps, 0)
+            self.class_of[number] = self.classify(*qualified[:3])
+            # Two prefixes of one namespace must not bring two attributes of one name: they share a stamp.
+            self.same_as[number] = self._first_of.setdefault(qualified[:3], number)
+        return number
+
+    def _split(self, name: int) -> tuple[str, str]:
+        prefix, _, local = self.texts[name].decode().rpartition(":")
+        return prefix, local
+
+    def add_element(self, context: int, name: int) -> int:
+        """What a name means for an element in a context."""
+        prefix, local = self._split(name)
+        uri = self.contexts[context].get(prefix)
+        if uri is None:
+            raise SymbolError("unbound prefix")
+        number = self.number(Qualified(ELEMENT, uri, local, prefix))
+        self.elements_by[context * self.stride + name] = number
+        return number
+
+    def add_attribute(self, context: int, name: int) -> int:
+        """What a name means for an attribute: without a prefix it is in no namespace. Declarations are in XMLNS."""
+        prefix, local = self._split(name)
+        if self.info[name] & DECLARES:
+            uri: str | None = XMLNS
+        else:
+            uri = self.contexts[context].get(prefix) if prefix else ""
+        if uri is None:
+            raise SymbolError("unbound prefix")
+        number = self.number(Qualified(ATTRIBUTE, uri, local, prefix))
+        self.attributes_by[context * self.stride + name] = number
+        return number
+
+    def add_target(self, name: int) -> int:
+        """What a name means for a PI."""
+        number = self.number(Qualified(PI, "", self.texts[name].decode(), ""))
+        self.targets_by[name] = number
+        return number
