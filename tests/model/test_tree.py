@@ -197,7 +197,9 @@ def test_a_file_read_by_the_kernel_is_the_same_tree(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("xstreamcast.model.parse.KERNEL_FROM", 0)
     by_kernel = parse_file(file)
     assert by_kernel.xml() == by_expat.xml()
-    for column in ("kind", "name", "prefix", "up", "size", "value", "namespaces", "base_uri", "document_uri"):
+    assert query("count(/*:a/*:c)", context=by_kernel).to_list() == [1]
+    columns = ("kind", "name", "keys", "prefix", "up", "size", "value", "namespaces", "base_uri", "document_uri")
+    for column in columns:
         assert getattr(by_kernel[0], column) == getattr(by_expat[0], column), column
 
 

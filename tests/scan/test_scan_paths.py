@@ -78,7 +78,7 @@ def test_a_path_captures_the_values_xpath_finds(document: bytes, steps: list[str
             patch.setattr(reader, "PIECE", 2 * size)  # so that the buffer is moved on and enlarged
             found = [
                 (batch.offset + int(start), value)
-                for batch in scan_chunks(pieces(document, size), Scanner(automaton))
+                for batch in scan_chunks(pieces(document, size), Scanner(automaton, rows=4))
                 for start, value in zip(sorted(batch.start.tolist()), values(batch), strict=True)
             ]
     else:

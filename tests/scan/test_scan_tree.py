@@ -18,7 +18,7 @@ from xstreamcast.scan.tree import parse_tree
 
 def columns(tree: Tree) -> tuple[object, ...]:
     return (
-        bytes(tree.kind), tree.name, tree.prefix, tree.up, tree.size, tree.value, tree.namespaces
+        bytes(tree.kind), tree.name, tree.keys, tree.prefix, tree.up, tree.size, tree.value, tree.namespaces
     )  # fmt: skip
 
 

@@ -42,14 +42,16 @@ def scan_buffer(b: Bytes, scanner: Scanner, start: int = 0, end: int | None = No
         ended = status == t.MORE or (status == t.LIMIT and scanner.position >= end)
         if ended and end == n:
             scanner.finish(b, n)
+        taken = 0
         if scanner.regs[t.ROWS] or scanner.regs[t.TREE_ROWS]:
             batch = scanner.take(b, ended and end == n)
+            taken = len(batch)
             if len(batch) or len(batch.tree[0]):
                 yield batch
         if ended:
             return
         if status == t.FULL:
-            scanner.make_room()
+            scanner.make_room(taken)
 
 
 def scan_chunks(chunks: Iterable[bytes], scanner: Scanner) -> Iterator[Batch]:
@@ -84,13 +86,15 @@ def scan_chunks(chunks: Iterable[bytes], scanner: Scanner) -> Iterator[Batch]:
 def _drained(b: Bytes, n: int, scanner: Scanner) -> Iterator[Batch]:
     while True:
         status = scanner.run(b, n, n)
+        taken = 0
         if scanner.regs[t.ROWS]:
             batch = scanner.take(b)
+            taken = len(batch)
             if len(batch):
                 yield batch
         if status != t.FULL:
             return
-        scanner.make_room()
+        scanner.make_room(taken)
 
 
 def scan_bytes(document: bytes, automaton: Automaton, name: str = "<input>") -> Iterator[Batch]:

@@ -339,9 +339,9 @@ class Scanner:
         regs[t.ROWS] = len(held)
         return batch
 
-    def make_room(self) -> None:
-        """After FULL and :meth:`take`: more room, unless half of it is free by now."""
-        if self.regs[t.ROWS] * ROW_WORDS * 2 > len(self.out) or self.regs[t.ROWS] == 0:
+    def make_room(self, taken: int) -> None:
+        """After FULL and :meth:`take`: more room, unless rows were taken and half of it is free by now."""
+        if not taken or self.regs[t.ROWS] * ROW_WORDS * 2 > len(self.out):
             self.out = _doubled(self.out)
 
     def kept_from(self) -> int:

@@ -180,14 +180,16 @@ def _advance(b: Bytes, scanner: Scanner, end: int, batches: list[Batch]) -> None
         status = scanner.run(b, len(b), min(end, scanner.position + STEP))
         if status == t.UNDERFLOW:
             raise scanner.fault(b, scanner.position, "more end tags than guessed")
+        taken = 0
         if scanner.regs[t.ROWS] or scanner.regs[t.TREE_ROWS]:
             batch = scanner.take(b)
+            taken = len(batch)
             if len(batch):
                 batches.append(batch)
         if status == t.MORE or (status == t.LIMIT and scanner.position >= end):
             return
         if status == t.FULL:
-            scanner.make_room()
+            scanner.make_room(taken)
 
 
 # ------------------------------------------------------------------------------------------------- guessing

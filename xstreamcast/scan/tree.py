@@ -91,6 +91,7 @@ class _Forest:
             tree.up[0] = 0  # the top of this tree, whatever it hangs from in the columns
         for row in self.declaring[bisect_left(self.declaring, first) : bisect_left(self.declaring, end)]:
             tree.namespaces[row - first] = self.declared[row]
+        tree.finish()
         return tree
 
 
