@@ -151,9 +151,10 @@ def _our_tree(path: str) -> object:
 
 
 def _expat_tree(path: str) -> object:
-    from xstreamcast.model.parse import parse_file
+    from xstreamcast.model.parse import parse
 
-    return len(parse_file(path).tree)
+    with open(path, "rb") as file:
+        return len(parse(file).tree)
 
 
 def _lxml_tree(path: str) -> object:
