@@ -145,3 +145,11 @@ def test_a_lifespan_is_of_one_element() -> None:
     with pytest.raises(XStreamError) as caught:
         ask("vtFrom($s//creditLimit)")
     assert caught.value.code == "XPTY0004"
+
+
+def test_a_copy_of_a_projection_remembers_that_its_end_is_closed() -> None:
+    """e?[a,b]?[b] = e?[b], also when e?[a,b] went into a new element in between: copies keep lifespans."""
+    clipped = "$s//creditLimit?[1999-01-01, 2000-01-01]"
+    assert ask(f"<x>{{ {clipped} }}</x>?[2000-01-01]/creditLimit/string()") == ["2000"]
+    twice = f"let $x := <x>{{ {clipped} }}</x> return <y>{{ $x }}</y>?[2000-01-01]/x/creditLimit/string()"
+    assert ask(twice) == ["2000"]

@@ -144,6 +144,9 @@ class TreeBuilder:
             tree.value += source.value[index:end]
         if source.namespaces and kind == ELEMENT:
             self._copy_namespaces(source, index, row, namespaces)
+        if source.lifespans:  # copies keep lifespans
+            within = range(index, index + size + 1)
+            tree.lifespans.update({row + at - index: span for at, span in source.lifespans.items() if at in within})
 
     def _copy_namespaces(self, source: Tree, index: int, row: int, inherit: bool) -> None:
         for at, declared in source.declarations(index):

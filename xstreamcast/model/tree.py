@@ -47,6 +47,7 @@ from xstreamcast.model.names import (
 
 if TYPE_CHECKING:
     from xstreamcast.model.atomic import QName
+    from xstreamcast.model.time import Interval
 
 __all__ = [
     "ATTRIBUTE",
@@ -81,6 +82,7 @@ class Tree:
         "dtd",
         "keys",
         "kind",
+        "lifespans",
         "name",
         "namespaces",
         "prefix",
@@ -100,6 +102,8 @@ class Tree:
         self.value: list[str | None] = []
         # element row -> namespace declarations there; a uri "" takes the prefix out of scope
         self.namespaces: dict[int, dict[str, str]] = {}
+        # element row -> its lifespan, where a projection clipped it: the attributes cannot say that an end is closed
+        self.lifespans: dict[int, Interval] = {}
         self.base_uri = base_uri
         self.document_uri = document_uri
         # (element, attribute) as written -> ID, IDREF or IDREFS, from the document's own DTD

@@ -16,7 +16,6 @@ from xstreamcast.lang.context import StaticContext
 from xstreamcast.model.atomic import Item, QName
 from xstreamcast.model.datetime import DateTime
 from xstreamcast.model.function import FunctionItem
-from xstreamcast.model.time import Interval
 from xstreamcast.model.tree import Node
 from xstreamcast.run.compile.emit import Spot
 from xstreamcast.run.compile.program import Program, compile_module
@@ -73,7 +72,7 @@ class EvaluationContext(DynamicContext):
     of external variables, ``globals`` those of the prolog's variables once computed.
     """
 
-    __slots__ = ("_statics", "given", "given_item", "globals", "initial", "lifespans", "program", "stream")
+    __slots__ = ("_statics", "given", "given_item", "globals", "initial", "program", "stream")
 
     def __init__(
         self,
@@ -89,7 +88,6 @@ class EvaluationContext(DynamicContext):
         self.given_item = item
         self.globals: dict[VarName, Any] = {}
         self.stream = stream
-        self.lifespans: dict[Node, Interval] = {}  # of the copies that temporal projections made
         self.program = program
         self.initial: EvaluationContext = self
         self._statics: dict[int, EvaluationContext] = {}

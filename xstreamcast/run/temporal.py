@@ -2,7 +2,7 @@
 
 In the view, elements of temporal and event tags carry ``vtFrom`` and ``vtTo``. A version lives in [vtFrom, vtTo), an
 event at [t, t]; the lifespan of any other element is the hull of its children's, of a leaf [start, now]. Copies made
-by projections remember in the evaluation's context whether an end is closed, which the attributes cannot say; so
+by projections, and copies of them, remember beside the tree whether an end is closed, which attributes cannot say; so
 ``e?[a]?[b] = e?[a ∩ b]``.
 """
 
@@ -105,10 +105,10 @@ def timed(node: Node) -> bool:
 
 def lifespan(ctx: EvaluationContext, node: Node) -> Interval:
     """When an element lives."""
-    known: Interval | None = ctx.lifespans.get(node)
+    tree, row = node[0], node[1]
+    known = tree.lifespans.get(row)
     if known is not None:
         return known
-    tree, row = node[0], node[1]
     begin = tree.attribute(row, VT_FROM)
     if begin is not None:
         first = parse_instant(begin)
@@ -177,9 +177,7 @@ def project(ctx: EvaluationContext, node: Node, wanted: Interval) -> Node | None
         builder.end()
     else:
         projection.copy(node, wanted)
-    made = builder.finish().root
-    ctx.lifespans.update(projection.kept)
-    return made
+    return builder.finish().root
 
 
 class _Projection:
@@ -188,7 +186,6 @@ class _Projection:
     def __init__(self, ctx: EvaluationContext, builder: TreeBuilder) -> None:
         self.ctx = ctx
         self.builder = builder
-        self.kept: dict[Node, Interval] = {}
 
     def copy(self, node: Node, wanted: Interval) -> None:
         tree, row = node[0], node[1]
@@ -214,7 +211,7 @@ class _Projection:
             self.copy(Node((tree, child)), wanted)
         builder.end()
         if common is not None:
-            self.kept[Node((builder.tree, made))] = common
+            builder.tree.lifespans[made] = common
 
     def _attributes(self, tree: Tree, row: int, common: Interval | None) -> None:
         for at in range(row + 1, tree.first_child(row)):
