@@ -42,7 +42,7 @@ $(VENV)/.python:
 	@touch $@
 
 $(VENV)/.spark: $(VENV)/.python pyproject.toml
-	@$(BIN)/python tools/environment.py install spark "the package with PySpark: about 460 MB to load, 900 MB on disk"
+	@$(BIN)/python tools/environment.py install spark "the package with PySpark: about 530 MB to load, 1.1 GB on disk"
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.python pyproject.toml

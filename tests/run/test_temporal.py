@@ -153,3 +153,9 @@ def test_a_copy_of_a_projection_remembers_that_its_end_is_closed() -> None:
     assert ask(f"<x>{{ {clipped} }}</x>?[2000-01-01]/creditLimit/string()") == ["2000"]
     twice = f"let $x := <x>{{ {clipped} }}</x> return <y>{{ $x }}</y>?[2000-01-01]/x/creditLimit/string()"
     assert ask(twice) == ["2000"]
+
+
+def test_a_text_that_is_no_time_is_an_invalid_value() -> None:
+    with pytest.raises(XStreamError, match="not a time") as caught:
+        ask('$s//creditLimit?["yesterday"]')
+    assert caught.value.code == "FORG0001"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from xstreamcast.errors import error
+from xstreamcast.errors import XStreamError, error
 from xstreamcast.model import datetime as dt
 from xstreamcast.model.atomic import Item, Untyped
 from xstreamcast.model.build import TreeBuilder
@@ -89,7 +89,10 @@ def _instant(items: list[Item], role: str) -> Instant | None:
     if isinstance(value, dt.Date):
         value = cast(value, TYPES["dateTime"])
     if type(value) is Untyped or type(value) in STRING.classes:
-        return parse_instant(value)
+        try:
+            return parse_instant(value)
+        except XStreamError as fault:
+            raise error("FORG0001", f"{role}: {fault.message}", hint=fault.hint) from None
     if not isinstance(value, dt.DateTime):
         raise error("XPTY0004", f"{role} must be a time, not {describe(value)}")
     return instant_of(value)
