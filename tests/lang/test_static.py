@@ -308,3 +308,11 @@ def test_no_name_stays_unresolved() -> None:
     names = [node for node in descendants(module) if isinstance(node, Name)]
     assert len(names) > 30
     assert [name for name in names if name.uri is None] == []
+
+
+def test_a_library_module_is_checked_as_any_other() -> None:
+    module = parse('module namespace m = "urn:m"; declare function m:f() { m:g() }; declare function m:g() { 1 };')
+    assert module.namespace is not None
+    assert module.body is None
+    twice = "declare function m:f() { 1 }; declare function m:f() { 2 };"
+    assert code(f'module namespace m = "urn:m"; {twice}') == "XQST0034"

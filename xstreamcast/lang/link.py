@@ -114,7 +114,7 @@ class Linker:
     def link(self, main: Module) -> Module:
         """The resolved module, with all it imports, directly or not, in ``imported``."""
         top = self.load(main)
-        units = [*self.libraries.values(), top]
+        units = [*(unit for unit in self.libraries.values() if unit is not top), top]
         for unit in units:
             self.collect(unit)
         for unit in units:

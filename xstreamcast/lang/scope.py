@@ -112,8 +112,8 @@ class Scope:
         uri, local = found.expanded
         if (uri, local, arity) in self.functions:
             return found
-        if name.prefix == "" and (local, arity) in XCQL_FUNCTIONS:
-            return Name("", local, STREAM, span=name.span)
+        if (name.prefix == "" or uri == STREAM) and (local, arity) in XCQL_FUNCTIONS:
+            return Name(name.prefix, local, STREAM, span=name.span)
         if self.known_functions is None:
             if uri in BUILTIN:
                 return found
@@ -128,8 +128,8 @@ class Scope:
         arities = {n for u, found, n in self.functions if (u, found) == (uri, local)}
         if known is not None:
             arities.update(n for n in range(12) if known(uri, local, n))
-        if uri == self.default_function:
-            arities.update(n for found, n in XCQL_FUNCTIONS if found == local)
+        xcql = XCQL_FUNCTIONS if name.prefix == "" or uri == STREAM else frozenset()
+        arities.update(n for found, n in xcql if found == local)
         counted = f"{arity} argument{'' if arity == 1 else 's'}"
         message = f"there is no function {name.lexical} with {counted}"
         if arities:
@@ -137,7 +137,7 @@ class Scope:
         else:
             names = [found for u, found, _ in self.functions if u == uri]
             names += self.function_names(uri) if self.function_names else ()
-            names += [found for found, _ in XCQL_FUNCTIONS]
+            names += [found for found, _ in xcql]
             hint = did_you_mean(local, names, f"{name.prefix}:" if name.prefix else "")
         return self.fault("XPST0017", message, name.span, hint)
 
