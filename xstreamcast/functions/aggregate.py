@@ -1,20 +1,20 @@
 """count, sum, avg, min, max (F&O 3.1 §14.4).
 
-Doubles are added exactly and rounded once (Shewchuk's partials in ``math.fsum``), so that the sum does not depend on
-the order or the grouping of the addends.
+Sums are exact and rounded once (:mod:`xstreamcast.functions.total`), so that they do not depend on the order or the
+grouping of the addends.
 """
 
 from __future__ import annotations
 
 from decimal import Decimal
-from functools import reduce
-from math import fsum, inf, isnan, nan
-from typing import Any
+from math import isnan, nan
+from typing import Final
 
 from xstreamcast.errors import error
 from xstreamcast.functions.context import DynamicContext
 from xstreamcast.functions.registry import function
-from xstreamcast.model.arithmetic import EXACT, add, as_double, divide
+from xstreamcast.functions.total import Total, double_sum
+from xstreamcast.model.arithmetic import as_double, divide
 from xstreamcast.model.atomic import AnyURI, Float, Item, Untyped
 from xstreamcast.model.compare import value_compare
 from xstreamcast.model.datetime import DURATIONS, Duration
@@ -32,47 +32,31 @@ def _doubled(values: list[Item]) -> list[Item]:
     return [parse_double(value) if type(value) is Untyped else value for value in values]
 
 
-def exact_sum(values: list[Any]) -> float:
-    """The sum of doubles rounded once; infinities and NaN as IEEE 754 has them."""
-    try:
-        return fsum(values)
-    except ValueError:  # +∞ and −∞ together
-        return nan
-    except OverflowError:  # of an intermediate or of the sum itself
-        total = sum(map(Decimal, values)) if all(abs(v) < inf for v in values) else sum(values)
-        return as_double(total) if abs(as_double(total)) < inf else inf if total > 0 else -inf
+_DOUBLED: Final = {float, Untyped}
 
 
 def _total(values: list[Item], asker: str) -> Item:
-    kinds = {type(value) for value in values}
+    """The sum of one value or more: what :class:`Total` says, sooner where all are of one kind."""
+    kinds = set(map(type, values))
     if kinds == {int}:
         return sum(values)
-    if kinds <= NUMERIC.classes:
-        if any(issubclass(kind, float) for kind in kinds):
-            if float in kinds:
-                return exact_sum([as_double(value) for value in values])
-            return Float(exact_sum([as_double(value) for value in values]))
-        if Decimal in kinds:
-            return reduce(EXACT.add, map(Decimal, values))
-        return sum(map(int, values))
-    if len(kinds) == 1 and issubclass(next(iter(kinds)), Duration) and Duration not in kinds:
-        return reduce(add, values)
-    odd = next((value for value in values if type(value) not in NUMERIC.classes), values[0])
-    raise error("FORG0006", f"{asker}: {describe(odd)} cannot be added to {describe(values[0])}")
+    if kinds <= _DOUBLED:
+        return double_sum(_doubled(values))
+    total = Total(asker)
+    total.add_many(values)
+    return total.sum()
 
 
 @function("fn:sum", "xs:anyAtomicType*", "xs:anyAtomicType")
 @function("fn:sum", "xs:anyAtomicType*, xs:anyAtomicType?", "xs:anyAtomicType?")
-def total(values: list[Item], zero: Item | None = 0) -> Item | None:
-    return _total(_doubled(values), "fn:sum") if values else zero
+def sum_of(values: list[Item], zero: Item | None = 0) -> Item | None:
+    return _total(values, "fn:sum") if values else zero
 
 
 @function("fn:avg", "xs:anyAtomicType*", "xs:anyAtomicType?")
 def average(values: list[Item]) -> Item | None:
-    """The exact sum divided by the count."""
-    if not values:
-        return None
-    return divide(_total(_doubled(values), "fn:avg"), len(values))
+    """The sum divided by the count."""
+    return divide(_total(values, "fn:avg"), len(values)) if values else None
 
 
 def _extreme(values: list[Item], op: str, context: DynamicContext, uri: str | None, asker: str) -> Item | None:
