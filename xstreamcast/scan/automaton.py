@@ -23,6 +23,7 @@ from xstreamcast.scan.layout import (
     EMITS,
     FIRST_CLASS,
     GROWS_TREE,
+    PASSING,
     SEES_ATTRIBUTES,
     SEES_ELEMENTS,
     SEES_MISC,
@@ -52,7 +53,8 @@ class Action(IntEnum):
     PROJECT = 3
     """Rows of the tree columns: the elements on the path from ``Target.root`` on, and the whole subtree at its end.
 
-    Where the path has ``//`` all elements between are kept (without texts), so that whose child is whose stays true.
+    Where the path has ``//`` all elements between are kept (without texts), so that whose child is whose stays true;
+    those with nothing kept below are not.
     """
     KEEP = 4
     """As PROJECT, without what is below the end."""
@@ -65,6 +67,8 @@ class Target:
     path: Path
     action: Action = Action.COUNT
     root: int | None = None
+    sparse: bool = False
+    """A record of no use unless something below it is kept: with nothing there, neither it nor its row stays."""
 
     @property
     def top(self) -> int:
@@ -80,6 +84,7 @@ class Automaton:
 
     def __init__(self, targets: Sequence[Target]) -> None:
         self.targets = tuple(targets)
+        self._sparse = [target.path.steps for target in self.targets if target.sparse]
         self._tests: list[NodeTest] = []
         for target in self.targets:
             for step in target.path.steps:
@@ -170,30 +175,41 @@ class Automaton:
         target = self.targets[t]
         return target.action in (Action.PROJECT, Action.KEEP) and (j >= target.top or j == _BELOW)
 
+    def _passes(self, t: int, position: int) -> bool:
+        """Whether a position grows the tree only for what may be below its node."""
+        steps = self.targets[t].path.steps
+        return position >= _WAITING or any(position == len(top) and steps[:position] == top for top in self._sparse)
+
     def _flags(self, positions: Iterable[Position]) -> int:
         flags = 0
+        passing = True
         for t, position in positions:
             target = self.targets[t]
             steps = target.path.steps
             j = position % _WAITING if position >= 0 else position
             if j == _DECLARATION:
                 flags |= EMITS
+                passing = False
                 continue
             if self._grows(t, j):
                 flags |= GROWS_TREE | SEES_ATTRIBUTES  # for the declarations, at least
+                ends = position == len(steps)
+                passing = passing and not ends and self._passes(t, position)
                 if position == target.top:
                     flags |= EMITS
+                    passing = False
             if j == _BELOW or (j == len(steps) and target.action == Action.PROJECT):
                 flags |= SEES_ELEMENTS | SEES_ATTRIBUTES | SEES_TEXTS | SEES_MISC
             elif j == len(steps):
                 if target.action in (Action.CAPTURE, Action.RECORD):
                     flags |= EMITS
+                    passing = passing and target.sparse
                 if target.action == Action.RECORD:
                     flags |= BEGINS_RECORD
             else:
                 step = steps[j]
                 flags |= _SEES[step.test.kind] | (SEES_ELEMENTS if step.deep else 0)
-        return flags
+        return flags | PASSING if passing and flags & GROWS_TREE else flags
 
     # ---------------------------------------------------------------------------------------------- answers
 
@@ -205,6 +221,14 @@ class Automaton:
     def count(self, target: int) -> int:
         """How many nodes a target's path led to."""
         return int(self.visits[self.accepting(target)].sum())
+
+    def beyond(self, state: int, prefixes: Iterable[tuple[int, int]]) -> bool:
+        """Whether a state's nodes may be below a node that the first so many steps of one of some targets lead to."""
+        lengths = dict(prefixes)
+        return any(
+            t in lengths and (j < 0 or j % _WAITING > lengths[t] or j == lengths[t] + _WAITING)
+            for t, j in self.states[state]
+        )
 
     def tops(self) -> list[int]:
         """The states whose nodes are tops of projected trees."""

@@ -16,6 +16,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
@@ -27,10 +28,21 @@ CHUNK: Final = 1 << 18
 PROLOG_LIMIT: Final = 1 << 24
 """How far we look for the root element before deciding whether a DTD stands before it."""
 
+
+def _zstd(file: BinaryIO) -> BinaryIO:
+    try:
+        import pyarrow as pa
+    except ImportError:
+        hint = "pip install pyarrow, or unpack it: zstd -dc FILE | xcast …"
+        raise error("XSC0006", "reading zstd needs pyarrow", hint=hint) from None
+    return cast(BinaryIO, pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd"))
+
+
 _COMPRESSED: Final[tuple[tuple[bytes, Callable[[BinaryIO], BinaryIO]], ...]] = (
     (b"\x1f\x8b", lambda file: cast(BinaryIO, gzip.GzipFile(fileobj=file))),
     (b"BZh", lambda file: cast(BinaryIO, bz2.BZ2File(file))),
     (b"\xfd7zXZ\x00", lambda file: cast(BinaryIO, lzma.LZMAFile(file))),  # noqa: SIM115 - as in open_input
+    (b"\x28\xb5\x2f\xfd", _zstd),
 )
 
 _BOMS: Final = (
@@ -68,39 +80,54 @@ def source_name(source: Source) -> str:
 class _Borrowed(io.RawIOBase):
     """A file of the caller's behind a buffer of ours: it stays open when the buffer goes."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self.file = file
+    def __init__(self, file: BinaryIO, meter: Meter | None = None) -> None:
+        self.file, self.meter = file, meter
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        if hasattr(self.file, "readinto"):
-            return int(self.file.readinto(buffer) or 0)
-        data = self.file.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-
-def open_input(source: Source) -> BinaryIO:
-    """Open a path, ``-`` for standard input, or an open binary file; gz, bz2 and xz are known by their first bytes."""
-    if isinstance(source, str | Path):
-        if str(source) == "-":
-            file = cast(BinaryIO, sys.stdin.buffer)
+        # One read of the system's, where there is the choice: a pipe's bytes are wanted as they come.
+        into = getattr(self.file, "readinto1", None) or getattr(self.file, "readinto", None)
+        if into is not None:
+            size = int(into(buffer) or 0)
         else:
-            try:
-                file = open(source, "rb")  # noqa: SIM115 - closed by who asked for it
-            except OSError as fault:
-                hint = "give an existing file, or - for standard input"
-                raise error("XSC0006", fault.strerror or str(fault), Place(str(source)), hint) from None
-    else:
-        file = source
-    peekable = file if isinstance(file, io.BufferedReader) else io.BufferedReader(_Borrowed(file))
+            data = self.file.read(len(buffer))
+            size = len(data)
+            buffer[:size] = data
+        if self.meter is not None:
+            self.meter.taken += size
+        return size
+
+
+@dataclass(slots=True)
+class Meter:
+    """How many bytes were taken from an input, as it is stored: compressed ones, if it is compressed."""
+
+    taken: int = 0
+
+
+def open_file(path: str | Path) -> BinaryIO:
+    """Open a path; ``-`` is standard input."""
+    if str(path) == "-":
+        return cast(BinaryIO, sys.stdin.buffer)
+    try:
+        return open(path, "rb")
+    except OSError as fault:
+        hint = "give an existing file, or - for standard input"
+        raise error("XSC0006", fault.strerror or str(fault), Place(str(path)), hint) from None
+
+
+def open_input(source: Source, meter: Meter | None = None) -> BinaryIO:
+    """Open a path, ``-`` for standard input, or an open binary file; gz, bz2, xz and zstd are known by first bytes."""
+    file = open_file(source) if isinstance(source, str | Path) else source
+    own = isinstance(file, io.BufferedReader) and meter is None
+    peekable = cast(io.BufferedReader, file) if own else io.BufferedReader(_Borrowed(file, meter))
     head = peekable.peek(8)
     for magic, opener in _COMPRESSED:
         if head.startswith(magic):
-            return opener(cast(BinaryIO, peekable))
-    return cast(BinaryIO, peekable)
+            return opener(peekable)
+    return peekable
 
 
 def read_chunks(file: BinaryIO, name: str = "<input>") -> Iterator[bytes]:
@@ -226,9 +253,7 @@ def _decoded(chunks: Iterator[bytes], encoding: str, name: str) -> Iterator[byte
     raise error("XSC0001", f"unknown encoding {encoding!r}", Place(name, offset=0), "convert the file to UTF-8")
 
 
-def _utf8_of(
-    chunks: Iterator[bytes], decoder: codecs.IncrementalDecoder, encoding: str, name: str
-) -> Iterator[bytes]:
+def _utf8_of(chunks: Iterator[bytes], decoder: codecs.IncrementalDecoder, encoding: str, name: str) -> Iterator[bytes]:
     offset = 0
     head: bytes | None = b""  # until the declaration is past
     for chunk in chunks:

@@ -203,7 +203,7 @@ def scan(
                     rows += 1
             text = -1
             text_flags = 0
-        if p >= limit and not (c == 33 and at8(b, p + 2) == 91):
+        if p >= limit and (record < 0 or p >= at64(regs, t.PATIENCE)) and not (c == 33 and at8(b, p + 2) == 91):
             # here a range ends and another may begin: no text is open, for a CDATA section would go on with it
             status = t.LIMIT
             break
@@ -247,6 +247,9 @@ def scan(
             if name == t.UNKNOWN:
                 emit(out, rows, t.CLOSED, record, p, p + 2, name_end, q + 1, 0, -1)
                 rows += 1
+            elif sees & t.PASSING and tree == row + 1 and mine & t.NOTED == 0:
+                tree = row  # nothing is kept below: it was for nothing
+                sees = 0
             elif sees & t.EMITS:
                 if rows >= most_rows:
                     status = t.FULL
@@ -254,7 +257,8 @@ def scan(
                 line = row if sees & t.GROWS_TREE else -1
                 start = at64(levels, w + t.START)
                 begin = at64(levels, w + t.INNER)
-                emit(out, rows, state, record, start, begin, p, q + 1, mine | (context << t.FLAG_BITS), line)
+                flags = (mine & t.CONTENT_FLAGS) | (context << t.FLAG_BITS)
+                emit(out, rows, state, record, start, begin, p, q + 1, flags, line)
                 rows += 1
             if sees & t.GROWS_TREE:
                 put32(sizes, row, tree - row - 1)
@@ -417,6 +421,7 @@ def scan(
             break
         inside = record
         line = row
+        noted = 0
         if wants != 0:
             # Everything is known: from here on the token is accepted.
             if rows + count + 1 >= most_rows:
@@ -457,11 +462,15 @@ def scan(
                         start = at64(scratch, a + t.A_START)
                         emit(out, rows, other, inside, start, begin, z, z + 1, at64(scratch, a + t.A_FLAGS), leaf)
                         rows += 1
+                        noted = t.NOTED
         put64(visits, to, at64(visits, to) + 1)
         put64(regs, t.ELEMENTS, at64(regs, t.ELEMENTS) + 1)
         mine |= t.MIXED
         i = q
         if empty != 0:
+            if wants & t.PASSING and noted == 0 and tree == line + 1:
+                tree = line
+                wants = 0
             if wants & t.GROWS_TREE:
                 put32(sizes, line, tree - line - 1)
             if wants & t.EMITS:
@@ -487,7 +496,7 @@ def scan(
         context = scope
         record = inside
         row = line
-        mine = 0
+        mine = noted
         sees = wants
     put64(levels, depth * t.LEVEL_WORDS + t.FLAGS, mine)
     put64(regs, t.POS, i)

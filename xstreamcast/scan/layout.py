@@ -68,7 +68,8 @@ EVENT: Final = -100  # attributes() returns EVENT - status
     NESTED,  # records begun within a record
     STATUS,  # text_on() and body_on(): why they stopped
     SEEN,  # what they met: ESCAPED or 0
-) = range(27)
+    PATIENCE,  # within a record the limit holds only from this position on
+) = range(28)
 REGISTERS: Final = 32
 
 # Names: four words each in the name table, and flags.
@@ -83,6 +84,8 @@ MIXED: Final = 1  # elements, comments or PIs in it
 ESCAPED: Final = 2  # references, CDATA, carriage returns; in attributes also tabs and line feeds
 CHARS: Final = 4  # inner bookkeeping: the text has characters
 OPEN: Final = 8  # its start lies before the range
+NOTED: Final = 16  # inner bookkeeping: the element's attributes or declarations have rows that name its own
+CONTENT_FLAGS: Final = MIXED | ESCAPED
 
 # The scratch of attributes(): words per attribute.
 A_NAME, A_FROM, A_TO, A_FLAGS, A_START, A_QUALIFIED, A_STATE, A_WORDS = range(8)
@@ -110,6 +113,7 @@ SEES_ATTRIBUTES: Final = 8
 SEES_TEXTS: Final = 16
 SEES_MISC: Final = 32  # comments and PIs
 SEES_ELEMENTS: Final = 64
+PASSING: Final = 128  # wanted only for what may be below: with nothing there, its row of the tree goes again
 
 # Classes of nodes without a name; those of names follow.
 TEXT_CLASS, COMMENT_CLASS, DECLARATION_CLASS, FIRST_CLASS = 0, 1, 2, 3

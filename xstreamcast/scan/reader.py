@@ -149,3 +149,11 @@ def mapped(path: str | Path) -> Bytes:
         flags = mmap.MAP_PRIVATE | (_NO_RESERVE if sys.platform == "linux" else 0)
         view = mmap.mmap(file.fileno(), 0, flags, mmap.PROT_READ | mmap.PROT_WRITE)
     return np.frombuffer(view, np.uint8)
+
+
+def release(b: Bytes, since: int, before: int) -> None:
+    """A mapped file was read from here to there: those pages may go; should anyone look, they are read again."""
+    view = getattr(b.base, "obj", None)
+    first, end = (place // mmap.PAGESIZE * mmap.PAGESIZE for place in (since, before))
+    if isinstance(view, mmap.mmap) and hasattr(view, "madvise") and end > first:
+        view.madvise(mmap.MADV_DONTNEED, first, end - first)

@@ -129,10 +129,9 @@ def group(batch: Batch, automaton: Automaton, record: int, captures: Sequence[in
     states = rows[:, R_STATE]
     own = rows[np.isin(states, automaton.accepting(record))]
     starts, ends = np.ascontiguousarray(own[:, R_START]), np.ascontiguousarray(own[:, R_END])
-    parents = np.empty(len(own), np.int64)
-    _parents(starts, ends, parents)
-    nested = parents >= 0
-    nested[parents[nested]] = True
+    above = parents(starts, ends)
+    nested = above >= 0
+    nested[above[nested]] = True
     columns: dict[int, Column] = {}
     for capture in captures:
         found = rows[np.isin(states, automaton.accepting(capture))]
@@ -141,7 +140,7 @@ def group(batch: Batch, automaton: Automaton, record: int, captures: Sequence[in
             outside = (place >= 0) & (found[:, R_START] >= ends[place]) if len(ends) else place >= 0
             if not outside.any():
                 break
-            place[outside] = parents[place[outside]]
+            place[outside] = above[place[outside]]
         found, place = found[place >= 0], place[place >= 0]
         if nested.any():
             order = np.argsort(place, kind="stable")
@@ -155,11 +154,17 @@ def group(batch: Batch, automaton: Automaton, record: int, captures: Sequence[in
     return Records(batch, starts, ends, nested, columns)
 
 
-@compiled
-def _parents(starts: Any, ends: Any, parents: Any) -> None:
+def parents(starts: Longs, ends: Longs) -> Longs:
     """For each interval, in the order of their starts, the innermost one around it, or -1."""
+    above = np.empty(len(starts), np.int64)
+    _parents(starts, ends, above)
+    return above
+
+
+@compiled
+def _parents(starts: Any, ends: Any, above: Any) -> None:
     for k in range(starts.shape[0]):
         parent = k - 1
         while parent >= 0 and ends[parent] <= starts[k]:
-            parent = parents[parent]
-        parents[k] = parent
+            parent = above[parent]
+        above[k] = parent

@@ -128,8 +128,9 @@ class InternalSubset(Exception):
 class Scanner:
     """The state of one scan: registers, stack, outputs; the symbols of its input."""
 
-    def __init__(self, automaton: Automaton, name: str = "<input>", rows: int = 1 << 14) -> None:
+    def __init__(self, automaton: Automaton, name: str = "<input>", rows: int = 1 << 14, whole: bool = True) -> None:
         self.automaton = automaton
+        self.whole = whole  # whether a tree of the document node stays until the end
         self.symbols = Symbols(automaton.classify)
         self.name = name
         self.out = np.zeros(rows * ROW_WORDS, np.int64)
@@ -138,6 +139,7 @@ class Scanner:
     def reset(self) -> None:
         """To the start of a document; the symbols stay."""
         automaton = self.automaton
+        self.symbols.stamps[:] = 0  # of tags, which are counted anew
         automaton.visits[:] = 0
         self.regs = np.zeros(t.REGISTERS, np.int64)
         self.regs[t.TEXT] = -1
@@ -145,7 +147,7 @@ class Scanner:
         self.stack[STATE] = DOCUMENT_STATE
         self.stack[RECORD] = self.stack[ROW] = -1
         self.scratch = np.zeros(32 * t.A_WORDS, np.int64)
-        self._make_tree(1024)
+        self.make_columns(1024)
         if automaton.flags[DOCUMENT_STATE] & GROWS_TREE:
             self.kinds[0] = self.labels[0] = DOCUMENT
             self.stack[ROW] = 0
@@ -155,7 +157,8 @@ class Scanner:
         self.column = 0  # characters between the last of them and the buffer
         self.doctype = False
 
-    def _make_tree(self, size: int) -> None:
+    def make_columns(self, size: int) -> None:
+        """Empty tree columns."""
         self.kinds = np.zeros(size, np.uint8)
         self.labels = np.zeros(size, np.int32)
         self.ups = np.zeros(size, np.int32)
@@ -165,7 +168,8 @@ class Scanner:
         self.needs = np.zeros(size, np.uint8)
 
     @property
-    def _tree(self) -> tuple[Any, Any, Any, Any, Any, Any, Any]:
+    def columns(self) -> tuple[Any, Any, Any, Any, Any, Any, Any]:
+        """The tree columns: kind, label, up, size, from, to, needs."""
         return self.kinds, self.labels, self.ups, self.sizes, self.froms, self.tos, self.needs
 
     @property
@@ -187,7 +191,7 @@ class Scanner:
             regs[t.NAMES] = symbols.stride
             regs[t.CLASSES] = automaton.stride
             status = scan(
-                b, n, limit, regs, self.stack, self.scratch, self.out, *self._tree,
+                b, n, limit, regs, self.stack, self.scratch, self.out, *self.columns,
                 symbols.names, symbols.arena, symbols.table, symbols.info,
                 symbols.context_keys, symbols.context_values,
                 symbols.elements_by, symbols.attributes_by, symbols.targets_by,
@@ -238,10 +242,10 @@ class Scanner:
     def _enlarge_tree(self, b: Bytes) -> None:
         """Twice the room for trees; if the tree is the whole document, what it will take to judge by what it took."""
         grown, times = int(self.regs[t.TREE_ROWS]), 2.0
-        if self.automaton.flags[DOCUMENT_STATE] & GROWS_TREE and self.position > STEP // 4:
+        if self.whole and self.automaton.flags[DOCUMENT_STATE] & GROWS_TREE and self.position > STEP // 4:
             times = max(times, min(64.0, 1.1 * len(b) / self.position))
-        new = [np.zeros(int(len(column) * times), column.dtype) for column in self._tree]
-        for column, old in zip(new, self._tree, strict=True):
+        new = [np.zeros(int(len(column) * times), column.dtype) for column in self.columns]
+        for column, old in zip(new, self.columns, strict=True):
             column[:grown] = old[:grown]
         self.kinds, self.labels, self.ups, self.sizes, self.froms, self.tos, self.needs = new
 
@@ -315,9 +319,9 @@ class Scanner:
         rows = self.out[: count * ROW_WORDS].reshape(-1, ROW_WORDS)
         level = -1 if final else self._open_level(BEGINS_RECORD | GROWS_TREE)
         if level < 0:
-            batch = Batch(b, self.offset, rows.copy(), tuple(column[:grown] for column in self._tree))
+            batch = Batch(b, self.offset, rows.copy(), tuple(column[:grown] for column in self.columns))
             if grown:
-                self._make_tree(len(self.kinds))  # the batch has the old columns: they may be large
+                self.make_columns(len(self.kinds))  # the batch has the old columns: they may be large
             regs[t.ROWS] = regs[t.TREE_ROWS] = 0
             return batch
         edge = self.stack[level * LEVEL_WORDS + START]
@@ -327,9 +331,9 @@ class Scanner:
         held = rows[~done]
         if len(held) and held[:, R_TREE].max() >= 0:
             first = min(first, int(held[held[:, R_TREE] >= 0, R_TREE].min()))
-        batch = Batch(b, self.offset, rows[done], tuple(column[:first].copy() for column in self._tree))
+        batch = Batch(b, self.offset, rows[done], tuple(column[:first].copy() for column in self.columns))
         if first:
-            for column in self._tree:
+            for column in self.columns:
                 column[: grown - first] = column[first:grown].copy()
             held[held[:, R_TREE] >= 0, R_TREE] -= first
             levels = self.stack[: (self.depth + 1) * LEVEL_WORDS].reshape(-1, LEVEL_WORDS)

@@ -24,7 +24,7 @@ SEPARATOR: Final = 0
 
 
 @compiled
-def _copied(b: Any, i: int, to: int, size: int, c: Any, j: int, room: int) -> int:
+def copied(b: Any, i: int, to: int, size: int, c: Any, j: int, room: int) -> int:
     """Copy ``b[i:to]`` to ``c[j:]``; the position after it."""
     while to - i > 0:
         if i + 32 <= size and j + 32 <= room:
@@ -97,7 +97,7 @@ def _text(b: Any, i: int, to: int, size: int, c: Any, j: int, room: int, attribu
             p = find_byte(b, i, to, 13)
         else:
             p = find_text(b, i, to)
-        j = _copied(b, i, p, size, c, j, room)
+        j = copied(b, i, p, size, c, j, room)
         i = p
         if i >= to:
             break
@@ -126,7 +126,7 @@ def _text(b: Any, i: int, to: int, size: int, c: Any, j: int, room: int, attribu
                 p = i
                 while not (at8(b, p) == 93 and at8(b, p + 1) == 93 and at8(b, p + 2) == 62):
                     if at8(b, p) == 13:
-                        j = _copied(b, i, p, size, c, j, room)
+                        j = copied(b, i, p, size, c, j, room)
                         put8(c, j, 10)
                         j += 1
                         i = p + 1
@@ -134,7 +134,7 @@ def _text(b: Any, i: int, to: int, size: int, c: Any, j: int, room: int, attribu
                             i += 1
                             p += 1
                     p += 1
-                j = _copied(b, i, p, size, c, j, room)
+                j = copied(b, i, p, size, c, j, room)
                 i = p + 3
             elif y == 33:
                 p = i + 4
@@ -168,7 +168,7 @@ def _gather(b: Any, froms: Any, tos: Any, modes: Any, c: Any, separated: bool, e
     for k in range(froms.shape[0]):
         mode = modes[k]
         if mode == RAW:
-            j = _copied(source, froms[k], tos[k], size, target, j, room)
+            j = copied(source, froms[k], tos[k], size, target, j, room)
         else:
             j = _text(source, froms[k], tos[k], size, target, j, room, mode == ATTRIBUTE, mode == LINES)
         if separated:
@@ -231,6 +231,23 @@ def _contain(b: Any, froms: Any, tos: Any, other: Any, found: Any) -> None:
             hit = x == size
             i += 1
         found[k] = hit
+
+
+@compiled
+def _order(b: Any, froms: Any, tos: Any, other: Any, found: Any) -> None:
+    size = other.shape[0]
+    source = base(b)
+    target = base(other)
+    for k in range(froms.shape[0]):
+        length = tos[k] - froms[k]
+        common = min(length, size)
+        x = 0
+        while x < common and at8(source, froms[k] + x) == at8(target, x):
+            x += 1
+        if x < common:
+            found[k] = -1 if at8(source, froms[k] + x) < at8(target, x) else 1
+        else:
+            found[k] = -1 if length < size else (1 if length > size else 0)
 
 
 _POWERS: Final = 10.0 ** np.arange(23)
@@ -324,6 +341,13 @@ def equal(b: Bytes, froms: Any, tos: Any, value: bytes) -> np.ndarray[Any, np.dt
     return found
 
 
+def order(b: Bytes, froms: Any, tos: Any, value: bytes) -> np.ndarray[Any, np.dtype[np.int8]]:
+    """Below zero for spans that are less than these bytes, 0 for equal ones: UTF-8 sorts as its characters do."""
+    found = np.empty(len(froms), np.int8)
+    _order(b, *_contiguous(froms, tos), np.frombuffer(bytearray(value), np.uint8), found)
+    return found
+
+
 def contain(b: Bytes, froms: Any, tos: Any, value: bytes) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Which spans contain these bytes."""
     found = np.empty(len(froms), np.bool_)
@@ -342,10 +366,10 @@ def _enclose(b: Any, groups: Any, froms: Any, tos: Any, before: Any, after: Any,
     j = 0
     for k in range(froms.shape[0]):
         if k == 0 or groups[k] != groups[k - 1]:
-            j = _copied(opening, 0, before.shape[0], before.shape[0], target, j, room)
-        j = _copied(source, froms[k], tos[k], size, target, j, room)
+            j = copied(opening, 0, before.shape[0], before.shape[0], target, j, room)
+        j = copied(source, froms[k], tos[k], size, target, j, room)
         if k + 1 == froms.shape[0] or groups[k + 1] != groups[k]:
-            j = _copied(closing, 0, after.shape[0], after.shape[0], target, j, room)
+            j = copied(closing, 0, after.shape[0], after.shape[0], target, j, room)
     return j
 
 

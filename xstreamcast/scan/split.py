@@ -102,18 +102,23 @@ def after(levels: Sequence[Level], outcome: Outcome) -> list[Level]:
     return [*levels[: len(levels) - len(outcome.closed)], *outcome.opened]
 
 
-def boundary(scanner: Scanner) -> list[Level] | None:
-    """What is open where a scan stopped; None where no other may go on: within a body, or with a node half read."""
+def boundary(scanner: Scanner, kept: int = _KEPT) -> list[Level] | None:
+    """What is open where a scan stopped; None where no other may go on: within a body, or with a node half read.
+
+    ``kept``: flags of states whose elements no other scan can end.
+    """
     regs = scanner.regs
     table = scanner.stack[: (scanner.depth + 1) * LEVEL_WORDS].reshape(-1, LEVEL_WORDS)
     if regs[t.MODE] != CONTENT or regs[t.TEXT] >= 0 or table[-1, RECORD] >= 0:
         return None
-    if (scanner.automaton.flags[table[:, STATE]] & _KEPT).any():
+    flags = scanner.automaton.flags[table[:, STATE]]
+    if (flags[1:] & kept).any() or flags[0] & kept & ~EMITS:
         return None  # what is open is handed over at its end, with its beginning
-    return _levels(scanner, table)
+    return levels_of(scanner, table)
 
 
-def _levels(scanner: Scanner, table: Any) -> list[Level]:
+def levels_of(scanner: Scanner, table: Any) -> list[Level]:
+    """Levels of a scanner's stack in words of their own."""
     symbols, automaton = scanner.symbols, scanner.automaton
     return [
         Level(
@@ -155,24 +160,28 @@ class _Range:
             for row in batch.rows[batch.state == CLOSED]
         )
         table = self.scanner.stack[: (self.scanner.depth + 1) * LEVEL_WORDS].reshape(-1, LEVEL_WORDS)
-        opened = _levels(self.scanner, table[len(self.guess) - len(closed) + 1 :])
+        opened = levels_of(self.scanner, table[len(self.guess) - len(closed) + 1 :])
         return Outcome(self.start, self.guess, closed, tuple(opened), int(self.scanner.regs[t.RECORDS]))
 
-    def graft(self, levels: Sequence[Level], closed: int) -> None:
-        """Replace the guessed levels still open by the real ones, so that this scan can go on as the true one."""
-        scanner = self.scanner
-        real = levels[: len(levels) - closed]
-        own = scanner.stack[(len(self.guess) - closed + 1) * LEVEL_WORDS : (scanner.depth + 1) * LEVEL_WORDS]
-        stack = np.zeros((len(real) + 64) * LEVEL_WORDS + len(own), np.int64)
-        for row, level in zip(stack.reshape(-1, LEVEL_WORDS), real, strict=False):
-            row[STATE] = scanner.automaton.state_of(level.state)
-            row[NAME] = scanner.symbols.name_of(level.name)
-            row[SCOPE] = scanner.symbols.context_of(dict(level.scope))
-            row[RECORD] = row[ROW] = -1
-        stack[len(real) * LEVEL_WORDS : len(real) * LEVEL_WORDS + len(own)] = own
-        scanner.regs[t.DEPTH] = len(real) - 1 + len(own) // LEVEL_WORDS
-        scanner.regs[t.ROOT] = 1
-        scanner.stack = stack
+
+def graft(scanner: Scanner, guessed: int, levels: Sequence[Level], closed: int) -> int:
+    """Replace the guessed levels still open by the real ones, so that this scan can go on as the true one.
+
+    How many these are, the document's level included.
+    """
+    real = levels[: len(levels) - closed]
+    own = scanner.stack[(guessed - closed + 1) * LEVEL_WORDS : (scanner.depth + 1) * LEVEL_WORDS]
+    stack = np.zeros((len(real) + 64) * LEVEL_WORDS + len(own), np.int64)
+    for row, level in zip(stack.reshape(-1, LEVEL_WORDS), real, strict=False):
+        row[STATE] = scanner.automaton.state_of(level.state)
+        row[NAME] = scanner.symbols.name_of(level.name)
+        row[SCOPE] = scanner.symbols.context_of(dict(level.scope))
+        row[RECORD] = row[ROW] = -1
+    stack[len(real) * LEVEL_WORDS : len(real) * LEVEL_WORDS + len(own)] = own
+    scanner.regs[t.DEPTH] = len(real) - 1 + len(own) // LEVEL_WORDS
+    scanner.regs[t.ROOT] = 1
+    scanner.stack = stack
+    return len(real)
 
 
 def _advance(b: Bytes, scanner: Scanner, end: int, batches: list[Batch]) -> None:
@@ -195,13 +204,13 @@ def _advance(b: Bytes, scanner: Scanner, end: int, batches: list[Batch]) -> None
 # ------------------------------------------------------------------------------------------------- guessing
 
 
-def _place(b: Bytes, at: int, end: int) -> tuple[int, list[bytes]] | None:
+def place(b: Bytes, at: int, end: int) -> tuple[int, list[bytes]] | None:
     """A start tag after ``at`` whose parent lies as far out as can be seen, and names of the parent's children."""
     for window in WINDOWS:
         piece = bytes(b[at : min(at + window, end)])
         first = piece.find(b"<")
         depth = lowest = 0
-        place = -1
+        found = -1
         children: dict[bytes, None] = {}
         for match in _TOKENS.finditer(piece, max(first, 0)):
             closing, name, empty = match.groups()
@@ -210,16 +219,16 @@ def _place(b: Bytes, at: int, end: int) -> tuple[int, list[bytes]] | None:
             if closing:
                 depth -= 1
                 if depth < lowest:
-                    lowest, place, children = depth, -1, {name: None}
+                    lowest, found, children = depth, -1, {name: None}
                 continue
             if depth == lowest:
-                if place < 0:
-                    place = match.start()
+                if found < 0:
+                    found = match.start()
                 children[name] = None
             if not empty:
                 depth += 1
-        if place >= 0 and (lowest < 0 or window == WINDOWS[-1]):
-            return at + place, list(children)
+        if found >= 0 and (lowest < 0 or window == WINDOWS[-1]):
+            return at + found, list(children)
     return None
 
 
@@ -231,9 +240,11 @@ class Guesser:
         self.start = plain_start(b) or 0
         self.paths = _paths(bytes(b[self.start : self.start + 4 * _AHEAD]))
 
-    def scanner(self) -> Scanner | None:
-        """A scanner that has read the root's start tag."""
-        scanner = Scanner(Automaton(self.targets), self.name)
+    def scanner(self, again: Scanner | None = None) -> Scanner | None:
+        """A scanner that has read the root's start tag; one that is done may be used again, for it knows the names."""
+        scanner = again or Scanner(Automaton(self.targets), self.name)
+        if again:
+            scanner.reset()
         scanner.regs[t.POS] = self.start
         at = self.start
         while not scanner.depth:
@@ -296,13 +307,15 @@ def _paths(head: bytes) -> dict[bytes, list[bytes]]:
     return {name: path for name, path in found.items() if path}
 
 
-def _speculate(guesser: Guesser, start: int, end: int, children: list[bytes]) -> _Range | None:
-    """A range on a guess; None where none can begin."""
-    scanner = guesser.scanner()
+def speculate(
+    guesser: Guesser, start: int, children: list[bytes], kept: int = _KEPT, again: Scanner | None = None
+) -> tuple[Scanner, tuple[Level, ...]] | None:
+    """A scanner that begins on a guess, and the guess; None where no range can begin."""
+    scanner = guesser.scanner(again)
     if scanner is None:
         return None
     states = guesser.guess(scanner, children)
-    if any(int(scanner.automaton.flags[state]) & _KEPT for state in states):
+    if any(int(scanner.automaton.flags[state]) & kept for state in states):
         return None  # something that began before is still open: no range can begin within it
     # Where depth makes no difference (``//``), levels to spare keep a wrong guess of it from doing harm.
     spare = _FILLERS if len(states) > 1 and states[0] == states[1] else 0
@@ -318,7 +331,14 @@ def _speculate(guesser: Guesser, start: int, end: int, children: list[bytes]) ->
     scanner.regs[t.POS] = start
     scanner.regs[[t.ROWS, t.TREE_ROWS, t.RECORDS, t.ELEMENTS, t.NESTED]] = 0
     scanner.automaton.visits[:] = 0
-    return _Range(start, end, scanner, tuple(_levels(scanner, table[1 : len(levels) + 1])))
+    return scanner, tuple(levels_of(scanner, table[1 : len(levels) + 1]))
+
+
+def body_end(b: Bytes) -> int:
+    """Where the last end tag begins: after the root's, a document has rules of its own."""
+    tail = max(0, len(b) - _AHEAD)
+    last = bytes(b[tail:]).rfind(b"</")
+    return tail + last if last >= 0 else len(b)
 
 
 # ------------------------------------------------------------------------------------------------- all together
@@ -354,17 +374,15 @@ def scan_split(
     if start is None:
         raise ValueError("not plain UTF-8: read it through scan_source")
     scanner.regs[t.POS] = start
-    tail = max(0, n - _AHEAD)
-    last = bytes(b[tail:]).rfind(b"</")  # after the root's end tag a document has rules of its own
-    last = tail + last if last >= 0 else n
+    last = body_end(b)
     guesser = Guesser(b, scanner.automaton.targets, scanner.name)
     ranges: list[_Range] = []
     for cut in sorted(cuts, reverse=True):
         end = ranges[-1].start if ranges else last
-        place = _place(b, cut, end) if start < cut < end else None
-        found = _speculate(guesser, place[0], end, place[1]) if place else None
-        if found is not None:
-            ranges.append(found)
+        at = place(b, cut, end) if start < cut < end else None
+        found = speculate(guesser, *at) if at else None
+        if at and found:
+            ranges.append(_Range(at[0], end, *found))
     ranges.append(_Range(start, ranges[-1].start if ranges else last, scanner))
     ranges.reverse()
     with ThreadPoolExecutor(threads) as pool:
@@ -380,7 +398,7 @@ def scan_split(
                 levels, outcome = boundary(truth.scanner), each.outcome()
                 if levels and outcome and fits(levels, truth.scanner.position, outcome):
                     records += int(truth.scanner.regs[t.RECORDS])
-                    each.graft(levels, len(outcome.closed))
+                    graft(each.scanner, len(each.guess), levels, len(outcome.closed))
                     truth = each
                 else:
                     if missed is not None:

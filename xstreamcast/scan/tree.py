@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,10 +22,11 @@ from xstreamcast.scan.layout import R_END, R_START, R_TREE
 from xstreamcast.scan.path import Path
 from xstreamcast.scan.reader import scan_array, scan_source
 from xstreamcast.scan.scanner import Batch, Scanner
-from xstreamcast.scan.symbols import Qualified, Symbols, attribute_value
+from xstreamcast.scan.symbols import Symbols, attribute_value
 from xstreamcast.scan.vector import Bytes, Longs, compiled
 
-RAW_MODE, TEXT_MODE, ATTRIBUTE_MODE, LINES_MODE = spans.RAW, spans.TEXT, spans.ATTRIBUTE, spans.LINES
+_MODES: Final = np.array([spans.RAW, spans.RAW, spans.ATTRIBUTE, spans.TEXT, spans.LINES, spans.LINES], np.uint8)
+"""How the values of nodes are read that need more than their bytes, by kind."""
 
 
 def parse_tree(source: Source | bytes, base_uri: str | None = None, document_uri: str | None = None) -> Tree:
@@ -69,14 +70,14 @@ class _Forest:
 
     def __init__(self, batch: Batch, scanner: Scanner) -> None:
         kinds, labels, ups, sizes, froms, tos, needs = batch.tree
-        names, prefixes = interned(scanner.symbols)
+        names, prefixes = Names(scanner.symbols).columns()
         self.kind = bytearray(kinds.tobytes())
-        self.name, self.prefix = _ints(names[labels]), _ints(prefixes[labels])
-        self.up, self.size = _ints(ups), _ints(sizes)
-        self.value = values(batch.buffer, kinds, ups, sizes, froms, tos, needs)
+        self.name, self.prefix = ints(names[labels]), ints(prefixes[labels])
+        self.up, self.size = ints(ups), ints(sizes)
+        self.value = value_column(kinds, ups, sizes, texts(batch.buffer, kinds, froms, tos, needs))
         self.declared: dict[int, dict[str, str]] = {}
         for row in batch.rows[np.isin(batch.state, scanner.automaton.declarations())]:
-            prefix, uri = declaration(batch.buffer, int(row[R_START]), int(row[R_END]))
+            prefix, uri = declaration(bytes(batch.buffer[row[R_START] : row[R_END]]))
             self.declared.setdefault(int(row[R_TREE]), {})[prefix] = uri
         self.declaring = sorted(self.declared)
 
@@ -95,37 +96,53 @@ class _Forest:
         return tree
 
 
-def declaration(b: Bytes, start: int, end: int) -> tuple[str, str]:
+def declaration(written: bytes) -> tuple[str, str]:
     """Prefix and namespace of a declaration as written."""
-    name, _, value = bytes(b[start:end]).partition(b"=")
+    name, _, value = written.partition(b"=")
     return name.strip().decode()[6:], attribute_value(value.strip()[1:-1])
 
 
-def interned(symbols: Symbols) -> tuple[Any, Any]:
+class Names:
     """By number of a qualified name: its number among the model's names, and its prefix's."""
-    names = np.arange(len(symbols.qualified), dtype=np.int32)
-    prefixes = np.zeros(len(symbols.qualified), np.int32)
-    for number in range(FIRST_NAME, len(symbols.qualified)):
-        kind, uri, local, prefix = Qualified(*symbols.qualified[number])
-        names[number] = intern(kind, uri, local)
-        prefixes[number] = intern_prefix(prefix) if prefix else 0
-    return names, prefixes
+
+    def __init__(self, symbols: Symbols) -> None:
+        self.symbols = symbols
+        self.names = np.arange(FIRST_NAME, dtype=np.int32)
+        self.prefixes = np.zeros(FIRST_NAME, np.int32)
+
+    def columns(self) -> tuple[Any, Any]:
+        """The two tables, for all names that were met by now."""
+        fresh = self.symbols.qualified[len(self.names) :]
+        if fresh:
+            names = [intern(kind, uri, local) for kind, uri, local, _ in fresh]
+            prefixes = [intern_prefix(prefix) if prefix else 0 for *_, prefix in fresh]
+            self.names = np.concatenate([self.names, np.array(names, np.int32)])
+            self.prefixes = np.concatenate([self.prefixes, np.array(prefixes, np.int32)])
+        return self.names, self.prefixes
+
+
+def texts(b: Bytes, kinds: Any, froms: Any, tos: Any, needs: Any) -> list[str]:
+    """The values of the rows that have one of their own (elements and documents have none), decoded in bulk."""
+    own = np.flatnonzero(kinds > ELEMENT)
+    return spans.strings(b, froms[own], tos[own], value_modes(kinds[own], needs[own]))
+
+
+def value_modes(kinds: Any, needs: Any) -> Any:
+    """How the values of nodes are read."""
+    return np.where(needs & t.ESCAPED == 0, spans.RAW, _MODES[kinds])
 
 
 @compiled
-def _value_rows(kinds: Any, ups: Any, sizes: Any, needs: Any, rows: Any, modes: Any, places: Any) -> int:
-    """Which rows have a value of their own, how it is read, and for each row the place of its value: 0 for None, 1 for
-    "", from 2 on the texts in order. An element with no child but a text has that text, one with no child at all "".
+def _value_places(kinds: Any, ups: Any, sizes: Any, places: Any) -> None:
+    """For each row the place of its value: 0 for None, 1 for "", from 2 on the rows' own values in order.
+
+    An element with no child but a text has that text, one with no child at all "".
     """
-    count = 0
+    count = 1
     for row in range(kinds.shape[0]):
-        kind = kinds[row]
-        if kind > ELEMENT:
-            rows[count] = row
-            mode = ATTRIBUTE_MODE if kind == ATTRIBUTE else (TEXT_MODE if kind == TEXT else LINES_MODE)
-            modes[count] = mode if needs[row] & t.ESCAPED else RAW_MODE
+        if kinds[row] > ELEMENT:
             count += 1
-            places[row] = count + 1
+            places[row] = count
     for row in range(kinds.shape[0]):
         if kinds[row] == ELEMENT:
             size = sizes[row]
@@ -142,24 +159,62 @@ def _value_rows(kinds: Any, ups: Any, sizes: Any, needs: Any, rows: Any, modes: 
                 ):
                     place = places[last]
             places[row] = place
+
+
+@compiled
+def _cover(tops: Any, sizes: Any, found: Any) -> None:
+    for k in range(tops.shape[0]):
+        for row in range(tops[k], tops[k] + sizes[tops[k]] + 1):
+            found[row] = True
+
+
+def covered(tops: Longs, sizes: Any, rows: int) -> Any:
+    """Which of the first rows are in the subtrees of some rows."""
+    found = np.zeros(rows, np.bool_)
+    _cover(tops, sizes, found)
+    return found
+
+
+@compiled
+def squeeze(
+    keep: Any, kinds: Any, labels: Any, ups: Any, sizes: Any, froms: Any, tos: Any, needs: Any, new: Any
+) -> int:
+    """Move the rows that stay to the front of the columns, and fill in where each row is ``new``; how many there are.
+
+    With a row stays its parent. The place of one that goes is that of the last before it that stays.
+    """
+    grown = keep.shape[0]
+    count = 0
+    for row in range(grown):
+        if keep[row]:
+            count += 1
+        new[row] = count - 1
+    for row in range(grown):
+        if keep[row]:
+            k = new[row]
+            last = min(row + sizes[row], grown - 1)
+            kinds[k] = kinds[row]
+            labels[k] = labels[row]
+            ups[k] = k - new[row - ups[row]]
+            sizes[k] = new[last] - k
+            froms[k] = froms[row]
+            tos[k] = tos[row]
+            needs[k] = needs[row]
     return count
 
 
-def values(b: Bytes, kinds: Any, ups: Any, sizes: Any, froms: Any, tos: Any, needs: Any) -> list[str | None]:
-    """The value column, its texts decoded in bulk."""
-    rows = np.empty(len(kinds), np.int32)
-    modes = np.empty(len(kinds), np.uint8)
+def value_column(kinds: Any, ups: Any, sizes: Any, own: list[str]) -> list[str | None]:
+    """The value column; ``own`` are the values of the rows that have one of their own."""
     places = np.zeros(len(kinds), np.int32)
-    count = _value_rows(kinds, ups, sizes, needs, rows, modes, places)
-    own = rows[:count]
-    texts = spans.strings(b, froms[own], tos[own], modes[:count])
-    made = np.empty(count + 2, object)
+    _value_places(kinds, ups, sizes, places)
+    made = np.empty(len(own) + 2, object)
     made[1] = ""
-    made[2:] = texts
+    made[2:] = own
     return made[places].tolist()  # type: ignore[no-any-return]
 
 
-def _ints(column: Any) -> array[int]:
+def ints(column: Any) -> array[int]:
+    """A column as the model has it."""
     made = array("i")
     made.frombytes(np.ascontiguousarray(column, np.int32).tobytes())
     return made
