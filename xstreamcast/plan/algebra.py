@@ -1,0 +1,200 @@
+"""The plan of a query over documents: units that one pass computes, and what is left to do with their values.
+
+VLDB'05 §5.1 writes a query as Generalized Nested Loops ``(I, Ep, Ec, S)``. Here a loop is a :class:`Unit`: an
+expression ``E`` over a document that *distributes over cuts* of it,
+
+    E(a ⊎ b) = E(a) ++ E(b)
+
+where ``a ⊎ b`` is a document cut in two outside of ``E``'s *records* (the open ancestors stand in both halves, with
+their attributes). What is made of ``E``'s items, a :class:`Reduction`, has a state that takes them one batch after the
+other (equation 2 of §3.1: ``g(x1…xn) = g1(g(x1…xn-1), xn)``). The rest of the query, :attr:`Plan.output`, sees units as
+variables. ``G0``, the loop of the main query, is that rest; a loop around loops is a :class:`Nest`.
+
+A unit whose ``E`` reads the value of another unit must wait for it: it belongs to a later *pass*. One pass, one scan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from xstreamcast.lang import ast
+    from xstreamcast.scan.automaton import Target
+    from xstreamcast.scan.path import Path
+
+VarName = tuple[str, str]
+
+PLAN: Final = "urn:xstreamcast:plan"
+"""The namespace of variables that stand for documents, records and units; no query can have named it by accident."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A document that is scanned: the context item's (``uri`` None) or that of ``doc(uri)``, as the query wrote it.
+
+    ``variable`` stands for its document node in the expressions of a plan.
+    """
+
+    uri: str | None
+    variable: VarName
+    stream: bool = False
+    """It is ``stream(uri)``: planned when asked for, to explain a query over streams as one over documents."""
+
+
+# ------------------------------------------------------------------------------------------------- reductions
+
+
+@dataclass(frozen=True, slots=True)
+class Concat:
+    """∪: the items themselves, in document order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """Δ: ``fn:function(items, argument)``."""
+
+    function: Literal["count", "sum", "avg", "min", "max", "exists", "empty", "distinct-values", "string-join"]
+    argument: ast.Expr | None = None
+    """``sum``'s zero, ``string-join``'s separator, a collation: an expression without documents in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Items ``first`` to ``last`` (from 1; None: to the end): a positional predicate on a sequence of any length."""
+
+    first: int
+    last: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """``fold-left(items, zero, function($accumulator, $item) { step })``: a linear recursive function, rewritten.
+
+    ``associative``: ``step`` is ``op($accumulator, f($item))`` with an associative ``op`` and ``zero`` its identity, so
+    that partial results of ranges may be combined in a tree.
+    """
+
+    zero: ast.Expr
+    accumulator: VarName
+    item: VarName
+    step: ast.Expr
+    associative: bool = False
+    type: ast.SequenceType | None = None
+    """What the accumulator always is, if the query says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Γ: the items by the values of ``keys`` (expressions of ``$item``), each group reduced.
+
+    A loop over ranges around a unit becomes this (one grouped pass instead of an unrolled loop). Its value is a
+    function of as many arguments as there are keys; where there is no such group, it is ``inner`` of no items. An item
+    is in the group of (k1, k2…) iff ``key1 = k1 and key2 = k2…`` as general comparisons.
+    """
+
+    item: VarName
+    keys: tuple[ast.Expr, ...]
+    inner: Concat | Reduce | Slice | Fold
+
+
+Reduction = Concat | Reduce | Slice | Fold | Group
+
+
+# ------------------------------------------------------------------------------------------------- units
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """``path relation value``: a general comparison, ``contains``, or that there is such a node; ``path`` in full.
+
+    A record passes when one of its nodes at ``path`` does, or when its characters do not tell (a value that
+    is no number compared with one): then the evaluation tells, or raises.
+    """
+
+    path: Path
+    relation: Literal["=", "!=", "<", "<=", ">", ">=", "contains", "exists"]
+    value: str | float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A loop over one document and what is made of its items."""
+
+    variable: VarName
+    """Stands for its value in what is left of the query."""
+    root: VarName
+    """The document it ranges over, or the variable of the :class:`Nest` it is in."""
+    items: ast.Expr
+    """E. Free in it: ``root``, variables of units of earlier passes, the query's external variables."""
+    records: tuple[Path, ...]
+    """Paths from the document node. A cut falls outside of all of them: the state is one of these at a time."""
+    reduction: Reduction
+    span: ast.Span
+    """The sub-expression of the query that it is."""
+    needs: frozenset[VarName] = frozenset()
+    """The units whose values ``items`` reads."""
+    nest: Nest | None = None
+    """How E is computed for one that is cut, because it is larger than a batch."""
+    tests: tuple[Test, ...] = ()
+    """A record that fails one of these gives no items: it need not be built. All are about the unit's one record."""
+    path: Path | None = None
+    """When E is no more than a path of steps without predicates: its nodes can be counted without being captured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """``items`` is ``for $variable in path return body``; units inside compute what ``body`` needs piece by piece.
+
+    An instance that lies within one batch is done by ``Unit.items`` as it is. One that is cut is done by ``units``,
+    whose ``root`` is ``variable``; at its end ``body`` is evaluated with their values and the instance's ``parts``.
+    """
+
+    variable: VarName
+    path: Path
+    units: tuple[Unit, ...]
+    body: ast.Expr
+    parts: tuple[Target, ...]
+    """What ``body`` reads of the instance itself; it is kept until the end of the instance."""
+
+
+# ------------------------------------------------------------------------------------------------- plans
+
+
+class Strategy(Enum):
+    """How a query gets at its documents."""
+
+    STREAM = "stream"
+    """Units, in as many passes as they need."""
+    PROJECT = "project"
+    """One scan keeps the projected parts of the documents; the query runs on those (joins, sorts, groups)."""
+    NONE = "none"
+    """There is no document to scan: the query reads none, or only what is computed at run time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One scan of a document for some units, and what it must keep of it for them."""
+
+    source: Source
+    units: tuple[Unit, ...]
+    targets: tuple[Target, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A query, planned. ``output``: the answer is the concatenation of these; a unit stands for its value.
+
+    A :class:`Unit` with :class:`Concat` in ``output`` is handed out while it is scanned, once all before it is out.
+    """
+
+    module: ast.Module
+    strategy: Strategy
+    sources: tuple[Source, ...]
+    passes: tuple[Pass, ...]
+    output: tuple[Unit | ast.Expr, ...]
+    blocking: tuple[ast.Expr, ...] = ()
+    """PROJECT: the sub-expressions of the query because of which it cannot stream."""
+    reasons: tuple[str, ...] = ()
+    """PROJECT: why, for each of these."""
