@@ -1,0 +1,81 @@
+"""What an expression is, by its form: a call of some function, a condition, nodes, a choice of positions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from xstreamcast.lang import ast
+from xstreamcast.lang.context import FN, XS
+from xstreamcast.plan.passes.dependence import LAST, POSITION, focus_of
+
+_BOOLEAN: Final = frozenset(
+    (
+        *("not", "exists", "empty", "boolean", "true", "false", "contains", "starts-with", "ends-with", "matches"),
+        *("deep-equal", "has-children", "lang", "contains-token", "doc-available", "nilled"),
+    )
+)
+
+
+def is_fn(e: ast.Node, local: str, arity: int) -> bool:
+    """Whether an expression calls this function of the fn namespace."""
+    return isinstance(e, ast.FunctionCall) and e.name.expanded == (FN, local) and len(e.args) == arity
+
+
+def boolean(e: ast.Expr) -> bool:
+    """Whether a predicate is a condition for certain, and no position."""
+    match e:
+        case ast.GeneralComparison() | ast.ValueComparison() | ast.NodeComparison() | ast.And() | ast.Or():
+            return not positional(e)
+        case ast.Quantified() | ast.InstanceOf() | ast.CastableAs() | ast.StringLiteral() | ast.AllenComparison():
+            return True
+        case ast.FunctionCall():
+            known = e.name.uri == FN and e.name.local in _BOOLEAN
+            return (known or e.name.expanded == (XS, "boolean")) and not positional(e)
+        case ast.If():
+            return boolean(e.then) and boolean(e.otherwise) and not positional(e)
+        case _:
+            return nodes(e) and not positional(e)
+
+
+def nodes(e: ast.Expr) -> bool:
+    """Whether the value is nodes for certain."""
+    match e:
+        case ast.AxisStep() | ast.Union() | ast.Intersect() | ast.Except() | ast.Root():
+            return True
+        case ast.Path():
+            return nodes(e.steps[-1])
+        case ast.Filter():
+            return nodes(e.base)
+        case _:
+            return False
+
+
+def positional(e: ast.Expr) -> bool:
+    """Whether an expression asks for the position or the size of its own focus."""
+    return bool(focus_of(e) & (POSITION | LAST))
+
+
+def slice_of(predicate: ast.Expr) -> tuple[int, int | None] | None:
+    """The positions that a predicate asks for: ``[3]``, ``[position() <= 3]``, ``[position() = 2 to 4]``."""
+    if isinstance(predicate, ast.IntegerLiteral):
+        return predicate.value, predicate.value
+    if not isinstance(predicate, (ast.GeneralComparison, ast.ValueComparison)):
+        return None
+    op, left, right = _OPERATORS.get(predicate.op, predicate.op), predicate.left, predicate.right
+    if is_fn(right, "position", 0):
+        op, left, right = _MIRRORED.get(op, op), right, left
+    if not is_fn(left, "position", 0):
+        return None
+    if isinstance(right, ast.Range) and op == "=" and isinstance(predicate, ast.GeneralComparison):
+        first, last = right.first, right.last
+        if isinstance(first, ast.IntegerLiteral) and isinstance(last, ast.IntegerLiteral):
+            return first.value, last.value
+    if not isinstance(right, ast.IntegerLiteral):
+        return None
+    n = right.value
+    ranges = {"=": (n, n), "<=": (1, n), "<": (1, n - 1), ">=": (n, None), ">": (n + 1, None)}
+    return ranges.get(op)
+
+
+_OPERATORS: Final = {"eq": "=", "le": "<=", "lt": "<", "ge": ">=", "gt": ">"}
+_MIRRORED: Final = {"<=": ">=", "<": ">", ">=": "<=", ">": "<"}
