@@ -102,11 +102,38 @@ declare function xcql:regions($file as document-node(), $structure as map(*)?, $
   return
     if (fn:count(fn:distinct-values($arrivals[fn:not($named) or .?id eq 0]?doc)) gt 1) then
       fn:error(fn:QName($xcql:stream, "XSC0033"), "the stream has several documents")
-    else map {
+    else xcql:unwound(map {
       "bare": fn:not(xcql:form(xcql:items($file)) = $xcql:stream),
       "regions": map:merge(map:for-each($known, function($id, $fillings) { map:entry($id, xcql:visible($fillings)) })),
       "roots": if ($named) then 0 else xcql:tops($known, $structure?tops)
-    }
+    })
+};
+
+(: a hole inside its own filler is empty. Only construction sees the whole path on which a hole lies: a stream that has
+   one is constructed here, and is from then on a single fragment without holes. :)
+declare function xcql:unwound($s as map(*)) as map(*) {
+  let $holes := map:merge(map:for-each($s?regions, function($id, $fillings) {
+    map:entry($id, $fillings?content/descendant-or-self::*[xcql:is_hole($s, .)]/@id ! xs:integer(.))
+  }))
+  return
+    if (xcql:winds($holes)) then
+      map { "bare": fn:false(), "regions": map { 0: map { "content": xcql:view($s)/node() } }, "roots": 0, "wound": 1 }
+    else $s
+};
+
+(: whether some region leads back to itself: what is left when those that lead to none of the others are taken away :)
+declare function xcql:winds($holes as map(*)) as xs:boolean {
+  let $left := map:merge(map:for-each($holes, function($id, $to) {
+    if (some $hole in $to satisfies map:contains($holes, $hole)) then map:entry($id, $to) else ()
+  }))
+  return map:size($left) gt 0 and (map:size($left) eq map:size($holes) or xcql:winds($left))
+};
+
+(: QaC+ finds fragments by their tags, which a stream without fragments has lost :)
+declare function xcql:fragments_of($s as map(*), $id as xs:integer, $tsids as xs:integer+) as map(*)* {
+  if (fn:exists($s?wound)) then
+    fn:error(fn:QName($xcql:stream, "XSC0072"), "QaC+ reads fragments, but a hole lies inside its own filler")
+  else $s?regions($id)[.?tsid = $tsids]
 };
 
 (: the regions at the top of a stream without a named root, in the order (version, id) :)
@@ -206,7 +233,7 @@ declare function xcql:descendant($s as map(*), $e as node(), $names as xs:QName*
 (: QaC+: the fillers of a tsid. Fragments above, of the tags $above, are opened for their hole ids only. :)
 declare function xcql:fillers_by_tsid($s as map(*), $tsids as xs:integer+, $above as xs:integer*, $name as xs:QName)
     as element()* {
-  for $id in xcql:hole_ids($s, $s?roots, $above, $name), $f in $s?regions($id)[.?tsid = $tsids]
+  for $id in xcql:hole_ids($s, $s?roots, $above, $name), $f in xcql:fragments_of($s, $id, $tsids)
   return $f?content[fn:node-name() = $name] ! xcql:dated($f, .)
 };
 
@@ -227,7 +254,7 @@ declare function xcql:hole_ids($s as map(*), $ids as xs:integer*, $above as xs:i
 (: QaC+ as the paper has it: every filler of a tsid, in the order of arrival, assumed to hang on some hole :)
 declare function xcql:all_fillers_by_tsid($s as map(*), $arrivals as map(*)*, $tsids as xs:integer+, $name as xs:QName)
     as element()* {
-  for $id in fn:distinct-values($arrivals[.?tsid = $tsids]?id), $f in $s?regions($id)[.?tsid = $tsids]
+  for $id in fn:distinct-values($arrivals[.?tsid = $tsids]?id), $f in xcql:fragments_of($s, $id, $tsids)
   return $f?content[fn:node-name() = $name] ! xcql:dated($f, .)
 };
 """
