@@ -110,3 +110,10 @@ def test_a_variable_of_the_prolog_is_outside_of_every_try() -> None:
 )
 def test_deep_nesting_runs(text: str) -> None:
     assert query(text, variables={"x": 1}).items() in ([1], [True])
+
+
+def test_a_library_module_is_no_query() -> None:
+    with pytest.raises(XStreamError, match="a library module") as caught:
+        query('module namespace m = "urn:m"; declare function m:f() { 1 };')
+    assert caught.value.code == "XPST0003"
+    assert 'import module namespace m = "urn:m"' in str(caught.value)

@@ -64,13 +64,13 @@ def test_the_first_witness_ends_the_search(text: str, document: Node) -> None:
     assert looks(text, document) < 200
 
 
-@pytest.mark.parametrize("text", ["count(/t/r)", "/t/r/k = 77", "every $r in /t/r satisfies $r/k < 10"])
+@pytest.mark.parametrize("text", ["count(/t/r[k])", "/t/r/k = 77", "every $r in /t/r satisfies $r/k < 10"])
 def test_what_needs_all_looks_at_all(text: str, document: Node) -> None:
     assert looks(text, document) >= ROWS
 
 
 def test_a_result_is_computed_as_it_is_asked_for(document: Node) -> None:
-    assert looks("for $r in /t/r return $r/k", document, take=3) < 60
+    assert looks("for $r in /t/r return $r/k", document, take=3) < 150
 
 
 def test_a_path_is_linear_in_what_it_visits(document: Node) -> None:

@@ -159,3 +159,20 @@ def test_a_text_that_is_no_time_is_an_invalid_value() -> None:
     with pytest.raises(XStreamError, match="not a time") as caught:
         ask('$s//creditLimit?["yesterday"]')
     assert caught.value.code == "FORG0001"
+
+
+def test_temporal_functions_are_values() -> None:
+    limits = "$s//creditLimit"
+    assert ask(f"for-each({limits}, vtFrom#1)") == ask(f"{limits} ! vtFrom(.)")
+    assert ask(f"{limits} ! vtTo(?)(.)") == ask(f"{limits} ! vtTo(.)")
+    assert ask("now#0()") == ask("now()")
+    assert ask('stream#1("credit") is $s, stream(?)("credit") is $s') == [True, True]
+    assert ask("vtFrom#1(())") == []
+    with pytest.raises(XStreamError, match="XPTY0004"):
+        ask(f"vtFrom#1({limits})")
+
+
+def test_temporal_functions_have_a_namespace() -> None:
+    assert ask("stream:now() eq now(), function-name(vtFrom#1) eq xs:QName('stream:vtFrom')") == [True, True]
+    with pytest.raises(XStreamError, match="XPST0017"):
+        ask("fn:now()")

@@ -158,8 +158,7 @@ class TreeBuilder:
         """The finished tree (open elements are ended)."""
         while self._stack:
             self.end()
-        if not self.tree.keys:
-            self.tree.finish()
+        self.tree.finish()
         return self.tree
 
 

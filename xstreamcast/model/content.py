@@ -15,9 +15,9 @@ takes from the namespaces around it is written on its own top elements.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, NamedTuple
 from xml.parsers import expat
 
 from xstreamcast.errors import Place, XStreamError, error
@@ -37,6 +37,36 @@ _WRAP: Final = f'<w xmlns:stream="{STREAM_NAMESPACE}">'.encode()
 _STREAM: Final = STREAM_NAMESPACE + " "
 _NOTHING: Final = re.compile(rb"\s*</[^\s>]+\s*>")
 _NO_NAMES: Final[Mapping[str, str]] = {}
+_GIVEN: Final = frozenset({"xml", "stream"})
+_ONE_TOP: Final = ((0, 0, -1, -1, 0),)
+_BLANKS: Final = str.maketrans("\r\n\t", "   ")
+_REFERENCE: Final = re.compile(r"&(#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6}|[^\s;&]*);?")
+_ENTITIES: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+
+
+def attribute_text(quoted: bytes) -> str:
+    """A value with its references resolved, and white space other than blanks as blanks (XML 1.0 §3.3.3).
+
+    Raises ValueError where it is not well-formed.
+    """
+    text = quoted[1:-1].decode()
+    if "\n" in text or "\t" in text or "\r" in text:
+        text = text.replace("\r\n", " ").translate(_BLANKS)
+    return _REFERENCE.sub(_resolve, text) if "&" in text else text
+
+
+def _resolve(match: re.Match[str]) -> str:
+    name = match[1]
+    if name.startswith("#"):
+        return chr(int(name[2:], 16) if name[1:2] == "x" else int(name[1:]))
+    if name not in _ENTITIES:
+        raise ValueError(f"entity &{name}; has no declaration")
+    return _ENTITIES[name]
+
+
+def declares(attribute: re.Match[bytes]) -> bool:
+    """Whether an attribute, a match of :data:`ATTRIBUTE`, is a namespace declaration."""
+    return attribute[1] == b"xmlns" or attribute[1].startswith(b"xmlns:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +129,65 @@ class Content:
         return [piece for piece in self.pieces if isinstance(piece, Hole | Mutable)]
 
 
+class Opened(NamedTuple):
+    """Content that a scan of its stream has found well-formed: a span of a buffer, and where its holes lie.
+
+    ``marks``: rows (start, end, region, tsid, context) of its holes and top elements in document order, relative to
+    ``begin``; a top element's region is -1; None stands for one top element, at the beginning, and no hole.
+    ``contexts`` has the namespaces by number; ``plain``: none is declared around a hole or on a top element.
+    """
+
+    buffer: Any
+    begin: int
+    to: int
+    marks: Any
+    contexts: Sequence[Mapping[str, str]]
+    plain: bool
+
+    @property
+    def data(self) -> bytes:
+        """The content as it is written."""
+        return bytes(self.buffer[self.begin : self.to])
+
+    @property
+    def regions(self) -> list[int]:
+        """The regions of its holes, in document order."""
+        return [] if self.marks is None else [region for region in self.marks[:, 2].tolist() if region >= 0]
+
+    def spans(self) -> Iterator[tuple[bytes, int]]:
+        """What stands before each hole, and the hole's region; at last the rest, and -1."""
+        data = self.data
+        at = 0
+        for start, end, region, _, _ in self.marks.tolist() if self.marks is not None else ():
+            if region >= 0:
+                yield data[at:start], region
+                at = end
+        yield data[at:], -1
+
+    def content(self) -> Content:
+        """The pieces, as :func:`parse_content` would cut them."""
+        data = self.data
+        pieces: list[Piece] = []
+        at = inside = 0
+        for start, end, region, tsid, context in self.marks.tolist() if self.marks is not None else _ONE_TOP:
+            if start > at:
+                pieces.append(data[at:start])
+            if region >= 0:
+                scope = self.contexts[context] if start < inside else None
+                names = None if scope is None else {p: u for p, u in scope.items() if u and p not in _GIVEN}
+                pieces.append(Hole(region, tsid if tsid >= 0 else None, names))
+                at = end
+            else:
+                tag = START_TAG.match(data, start)
+                assert tag is not None, "the scan has read it"
+                declared = {m[1][6:].decode(): attribute_text(m[2]) for m in ATTRIBUTE.finditer(tag[2]) if declares(m)}
+                pieces.append(top_tag(tag, declared))
+                at, inside = tag.end(), end
+        if at < len(data):
+            pieces.append(data[at:])
+        return Content(tuple(pieces))
+
+
 def parse_content(
     data: bytes,
     *,
@@ -141,6 +230,16 @@ def write_content(content: Content, around: Mapping[str, str]) -> bytes:
                 out.append(f'<{prefix}:mutable{declared} id="{piece.region}"{tsid}>'.encode())
                 out += (write_content(piece.content, around), f"</{prefix}:mutable>".encode())
     return b"".join(out)
+
+
+def top_tag(tag: re.Match[bytes], declared: Mapping[str, str]) -> TopTag:
+    """The start tag of a top element, a match of :data:`START_TAG`, and what it declares."""
+    attributes, names = tag[2], _NO_NAMES
+    if declared:
+        # The stream's own prefix is bound anyway; the splice leaves out what is bound already.
+        names = {prefix: uri for prefix, uri in declared.items() if uri != STREAM_NAMESPACE}
+        attributes = b"".join(m[0] for m in ATTRIBUTE.finditer(attributes) if not declares(m))
+    return TopTag(b"<" + tag[1], names, attributes + tag[3] + b">")
 
 
 def stream_prefix(scope: Mapping[str, str]) -> tuple[str, str]:
@@ -241,14 +340,7 @@ class _Cutter:
         self.depth += 1
 
     def top(self, declared: dict[str, str]) -> None:
-        tag = self.tag()
-        attributes, names = tag[2], _NO_NAMES
-        if declared:
-            # The stream's own prefix is bound anyway; the splice leaves out what is bound already.
-            names = {prefix: uri for prefix, uri in declared.items() if uri != STREAM_NAMESPACE}
-            others = (m[0] for m in ATTRIBUTE.finditer(attributes) if m[1] != b"xmlns" and m[1][:6] != b"xmlns:")
-            attributes = b"".join(others)
-        self.pieces[-1].append(TopTag(b"<" + tag[1], names, attributes + tag[3] + b">"))
+        self.pieces[-1].append(top_tag(self.tag(), declared))
 
     def tag(self) -> re.Match[bytes]:
         """The raw start tag at the parser's place, passed over."""

@@ -86,13 +86,18 @@ class FragmentReader:
         self.framer = Framer(chunks, offset=self.state.offset, namespaces=self.state.namespaces, limit=limit)
 
     def __iter__(self) -> Iterator[Arrival]:
+        for arrivals in self.together():
+            yield from arrivals
+
+    def together(self) -> Iterator[list[Arrival]]:
+        """The arrivals of one element at a time: a change, then the updates that stood in it."""
         for piece in self.framer:
             place = Place(self.source, offset=piece.offset)
             self.state.namespaces = self.framer.namespaces
             if isinstance(piece, Broken):
                 torn = Diagnostic("XSC0001", "quarantine", piece.reason, place, excerpt(piece.raw))
                 self.state.offset = piece.end
-                yield Arrival(torn, place, piece.end)
+                yield [Arrival(torn, place, piece.end)]
                 continue
             try:
                 items = self.items(piece, place)
@@ -102,8 +107,7 @@ class FragmentReader:
                 items = [Diagnostic(fault.code, "quarantine", message, fault.place or place, excerpt(piece.raw))]
             self.state.offset = piece.end
             inside = piece.content_offset - piece.offset
-            for item in items:
-                yield Arrival(item, place, piece.end, inside)
+            yield [Arrival(item, place, piece.end, inside) for item in items]
 
     def form_of(self, frame: Frame) -> Form | None:
         """How an element that may be the stream's own is spelled; None for data."""
@@ -198,9 +202,14 @@ def read_stream(source: Source, *, limit: int = FRAGMENT_LIMIT) -> Iterator[Arri
         ended = ended or isinstance(arrival.item, Eos)
         yield arrival
     if reader.framer.wrapper is not None and not ended:
-        place = Place(reader.source, offset=reader.state.offset)
-        message = "the stream's root element is not closed, and no eos came: it may be cut short"
-        yield Arrival(Diagnostic("XSC0034", "warning", message, place), place, reader.state.offset)
+        yield cut_short(reader.source, reader.state.offset)
+
+
+def cut_short(source: str, offset: int) -> Arrival:
+    """What is told of a stream that stops with its root element open."""
+    place = Place(source, offset=offset)
+    message = "the stream's root element is not closed, and no eos came: it may be cut short"
+    return Arrival(Diagnostic("XSC0034", "warning", message, place), place, offset)
 
 
 def encode_change(change: Change, *, declare: bool = False, prefix: str = "stream") -> bytes:

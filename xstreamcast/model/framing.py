@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Final
 
 from xstreamcast.model.change import STREAM_NAMESPACE
-from xstreamcast.model.content import ATTRIBUTE, START_TAG
+from xstreamcast.model.content import ATTRIBUTE, START_TAG, attribute_text
 
 FRAGMENT_LIMIT: Final = 1 << 28
 """No fragment is larger than this; what is, is broken."""
@@ -32,9 +32,6 @@ CARRIERS: Final = frozenset(
 )
 
 _FRAGMENTS: Final = rb"filler|repeat|replace|remove|structure|tagStructure|eos"
-_BLANKS: Final = str.maketrans("\r\n\t", "   ")
-_REFERENCE: Final = re.compile(r"&(#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6}|[^\s;&]*);?")
-_ENTITIES: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _NOT_DATA: Final = re.compile(rb"\s+|<!--.*?-->|<\?.*?\?>|<!\[CDATA\[.*?\]\]>|<!DOCTYPE[^\[>]*>|[^<]+", re.DOTALL)
 _UNFINISHED: Final = re.compile(rb"<$|<!$|<!-$|<!--|<\?|<!\[|<!D")
 
@@ -92,28 +89,11 @@ def _fragment_tag(prefix: bytes) -> re.Pattern[bytes]:
 
 def attributes_of(raw: bytes) -> dict[str, str]:
     """The attributes of a raw start tag; raises ValueError where they are not well-formed."""
-    pairs = [(match[1].decode(), _value(match[2])) for match in ATTRIBUTE.finditer(raw)]
+    pairs = [(match[1].decode(), attribute_text(match[2])) for match in ATTRIBUTE.finditer(raw)]
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("an attribute twice")
     return found
-
-
-def _value(quoted: bytes) -> str:
-    """A value with its references resolved, and white space other than blanks as blanks (XML 1.0 §3.3.3)."""
-    text = quoted[1:-1].decode()
-    if "\n" in text or "\t" in text or "\r" in text:
-        text = text.replace("\r\n", " ").translate(_BLANKS)
-    return _REFERENCE.sub(_resolve, text) if "&" in text else text
-
-
-def _resolve(match: re.Match[str]) -> str:
-    name = match[1]
-    if name.startswith("#"):
-        return chr(int(name[2:], 16) if name[1:2] == "x" else int(name[1:]))
-    if name not in _ENTITIES:
-        raise ValueError(f"entity &{name}; has no declaration")
-    return _ENTITIES[name]
 
 
 class Framer:

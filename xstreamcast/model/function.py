@@ -108,10 +108,13 @@ _OVERLAY_MIN: Final = 16
 _UNCHANGED: Final[dict[Any, Any]] = {}
 
 
+_new: Final = object.__new__
+
+
 class Map(FunctionItem):
     """``map { key: sequence }``; iteration in order of first insertion."""
 
-    __slots__ = ("_entries", "_overlay", "_size")
+    __slots__ = ("_entries", "_overlay", "size")
     # Class attributes over the slots of the parent: a map has no fields but its entries.
     name = None
     arity = 1
@@ -122,7 +125,7 @@ class Map(FunctionItem):
     def __init__(self, items: Iterable[tuple[Item, list[Item]]] = ()) -> None:
         self._entries: dict[Any, Any] = {same_key(entry[0]): entry for entry in items}
         self._overlay = _UNCHANGED
-        self._size = len(self._entries)
+        self.size = len(self._entries)
 
     @classmethod
     def of_entries(cls, entries: dict[Any, tuple[Item, list[Item]]]) -> Map:
@@ -132,7 +135,7 @@ class Map(FunctionItem):
     @classmethod
     def _made(cls, entries: dict[Any, Any], overlay: dict[Any, Any], size: int) -> Map:
         made = cls.__new__(cls)
-        made._entries, made._overlay, made._size = entries, overlay, size
+        made._entries, made._overlay, made.size = entries, overlay, size
         return made
 
     def body(self, args: list[list[Item]]) -> list[Item]:
@@ -147,7 +150,7 @@ class Map(FunctionItem):
 
     def get(self, key: Item) -> list[Item] | None:
         """The value at a key, or ``None``."""
-        found = same_key(key)
+        found = key if type(key) is str else same_key(key)
         if self._overlay:
             entry = self._overlay.get(found)
             if entry is not None:
@@ -159,19 +162,25 @@ class Map(FunctionItem):
         return self.get(key) is not None
 
     def __len__(self) -> int:
-        return self._size
+        return self.size
 
     def __bool__(self) -> bool:
         return True
 
     def put(self, key: Item, value: list[Item]) -> Map:
         """The map with one entry more, or with the entry at ``key`` replaced."""
+        if self._overlay is _UNCHANGED and self.size <= _OVERLAY_MIN:
+            entries = self._entries.copy()
+            entries[key if type(key) is str else same_key(key)] = (key, value)
+            made = _new(Map)
+            made._entries, made._overlay, made.size = entries, _UNCHANGED, len(entries)
+            return made
         grown = 0 if key in self else 1
-        return self._changed({same_key(key): (key, value)}, self._size + grown)
+        return self._changed({same_key(key): (key, value)}, self.size + grown)
 
     def remove(self, keys: Iterable[Item]) -> Map:
         gone = {same_key(key): _GONE for key in keys if key in self}
-        return self._changed(gone, self._size - len(gone)) if gone else self
+        return self._changed(gone, self.size - len(gone)) if gone else self
 
     def _changed(self, change: dict[Any, Any], size: int) -> Map:
         made = Map._made(self._entries, self._overlay | change, size)
@@ -191,7 +200,7 @@ class Map(FunctionItem):
         if not self._overlay:
             return self._entries
         merged = self._entries | self._overlay
-        if len(merged) != self._size:
+        if len(merged) != self.size:
             merged = {found: entry for found, entry in merged.items() if entry is not _GONE}
         return merged
 

@@ -8,53 +8,86 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from xstreamcast.errors import error
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.function import Array, FunctionItem
 from xstreamcast.model.lexical import to_string
 from xstreamcast.model.serialise_parameters import Parameters, from_element, from_map, from_options
-from xstreamcast.model.serialise_xml import XMLWriter, writers
-from xstreamcast.model.tree import ATTRIBUTE, COMMENT, DOCUMENT, ELEMENT, NAMESPACE, PI, TEXT, Node
+from xstreamcast.model.serialise_xml import XMLWriter, escape_text, ordinary, writers
+from xstreamcast.model.tree import ATTRIBUTE, COMMENT, DOCUMENT, ELEMENT, NAMESPACE, PI, TEXT, Node, Tree
 
-__all__ = ["Parameters", "from_element", "from_map", "from_options", "serialise"]
+__all__ = ["Output", "Parameters", "from_element", "from_map", "from_options", "pieces", "serialise"]
 
 _DEFAULTS = Parameters()
+_TOGETHER: Final = 4096
+"""Nodes that are held back at most."""
+_FEW: Final = 32
+"""Nodes, or rows of nodes: fewer are not worth more than a look at each."""
 
 
-def serialise(items: list[Item], parameters: Parameters | None = None, **overrides: Any) -> str:
+def serialise(items: Iterable[Item], parameters: Parameters | None = None, **overrides: Any) -> str:
     """The text of a sequence. Keywords override single parameters, with ``_`` for ``-``."""
+    chosen = _chosen(parameters, overrides)
+    texts: list[str] = []
+    if chosen.method == "xml":
+        Output(chosen, texts.append).extend(items)
+    else:
+        texts.extend(pieces(items, chosen))
+    return "".join(texts)
+
+
+def _chosen(parameters: Parameters | None, overrides: dict[str, Any]) -> Parameters:
     chosen = parameters or _DEFAULTS
-    if overrides:
-        chosen = replace(chosen, **overrides)
-    chosen.checked()
+    return (replace(chosen, **overrides) if overrides else chosen).checked()
+
+
+def pieces(items: Iterable[Item], parameters: Parameters | None = None, **overrides: Any) -> Iterator[str]:
+    """The text of a sequence, a piece as soon as the items it is about are there: ``"".join`` is :func:`serialise`.
+
+    >>> list(pieces([1, 2, "a"]))
+    ['1', ' 2', ' a']
+    """
+    chosen = _chosen(parameters, overrides)
     if chosen.method == "json":
         from xstreamcast.model.serialise_json import json_text
 
-        return json_text(items, chosen)
-    if chosen.method == "adaptive":
-        from xstreamcast.model.serialise_json import adaptive_text
+        yield json_text(list(items), chosen)
+    elif chosen.method == "adaptive":
+        yield from _adaptive(items, chosen)
+    elif chosen.method == "text":
+        if chosen.use_character_maps or chosen.normalization_form != "none":
+            yield _finished_text("".join(_text(_flattened(items), chosen)), chosen)
+        else:
+            yield from _text(_flattened(items), chosen)
+    else:
+        if chosen.standalone is not None or chosen.doctype_system is not None:  # about the document as a whole
+            items = list(_flattened(items))
+        if prologue := _prologue(items, chosen):
+            yield prologue
+        yield from _xml(_flattened(items), chosen)
 
-        return adaptive_text(items, chosen)
-    if chosen.method == "text":
-        return _text(items, chosen)
-    return _xml(items, chosen)
 
-
-def _flattened(items: list[Item]) -> list[Item]:
+def _flattened(items: Iterable[Item]) -> Iterator[Item]:
     """Sequence normalisation, first step: arrays give their members."""
-    if not any(isinstance(item, Array) for item in items):
-        return items
-    flat: list[Item] = []
     for item in items:
         if isinstance(item, Array):
             for member in item.members():
-                flat.extend(_flattened(member))
+                yield from _flattened(member)
         else:
-            flat.append(item)
-    return flat
+            yield item
+
+
+def _adaptive(items: Iterable[Item], parameters: Parameters) -> Iterator[str]:
+    from xstreamcast.model.serialise_json import adaptive_text
+
+    separator = "\n" if parameters.item_separator is None else parameters.item_separator
+    for position, item in enumerate(items):
+        text = adaptive_text([item], parameters)
+        yield separator + text if position else text
 
 
 def _node(item: Node | FunctionItem) -> Node:
@@ -67,25 +100,26 @@ def _node(item: Node | FunctionItem) -> Node:
     return item
 
 
-def _text(items: list[Item], parameters: Parameters) -> str:
+def _text(items: Iterable[Item], parameters: Parameters) -> Iterator[str]:
     """String values of nodes and atomic values, nothing escaped."""
-    parts: list[str] = []
     previous_atomic = False
     separator = parameters.item_separator
-    for position, item in enumerate(_flattened(items)):
-        if separator is not None and position:
-            parts.append(separator)
+    for position, item in enumerate(items):
+        text = separator if separator is not None and position else ""
         if isinstance(item, (Node, FunctionItem)):
             node = _node(item)
             if node.kind not in (COMMENT, PI):
-                parts.append(node.string)
+                text += node.string
             previous_atomic = False
         else:
             if previous_atomic and separator is None:
-                parts.append(" ")
-            parts.append(to_string(item))
+                text += " "
+            text += to_string(item)
             previous_atomic = True
-    text = "".join(parts)
+        yield text
+
+
+def _finished_text(text: str, parameters: Parameters) -> str:
     if parameters.use_character_maps:
         text = text.translate({ord(c): mapped for c, mapped in parameters.use_character_maps.items()})
     if parameters.normalization_form != "none":
@@ -95,41 +129,170 @@ def _text(items: list[Item], parameters: Parameters) -> str:
     return text
 
 
-def _xml(items: list[Item], parameters: Parameters) -> str:
+def _xml(items: Iterable[Item], parameters: Parameters) -> Iterator[str]:
     out: list[str] = []
-    writer = XMLWriter(parameters, out)
-    separator = parameters.item_separator
-    flat = _flattened(items)
-    _prologue(flat, parameters, out)
-    start = len(out)
-    previous_atomic = False
-    for position, item in enumerate(flat):
-        if separator is not None and position:
+    written = _XMLItems(parameters, out.append)
+    for item in items:
+        written.put(item)
+        yield "".join(out)
+        out.clear()
+
+
+class _XMLItems:
+    """Items of a sequence, one after the other, as the xml method writes them."""
+
+    def __init__(self, parameters: Parameters, write: Callable[[str], object]) -> None:
+        self.parameters = parameters
+        self.write = write
+        self.writer = XMLWriter(parameters, [])
+        self.first = True
+        self.closed = False  # whether what is out ends with markup
+        self.previous_atomic = False
+
+    def put(self, item: Item) -> None:
+        """Write an item."""
+        writer, separator = self.writer, self.parameters.item_separator
+        out = writer.out
+        if separator is not None and not self.first:
             out.append(writer.text(separator))
+        self.first = False
         if isinstance(item, (Node, FunctionItem)):
-            _write_node(_node(item), writer, parameters, start)
-            previous_atomic = False
+            _write_node(_node(item), writer, self.parameters, self.closed)
+            self.previous_atomic = False
         else:
-            if previous_atomic and separator is None:
+            if self.previous_atomic and separator is None:
                 out.append(" ")
             out.append(writer.text(to_string(item)))
-            previous_atomic = True
-    return "".join(out)
+            self.previous_atomic = True
+        if out:
+            text = "".join(out)
+            out.clear()
+            self.closed = text.endswith(">") if text else self.closed
+            self.write(text)
+
+    def put_rows(self, tree: Tree, rows: list[int]) -> None:
+        """Write nodes of one tree."""
+        separator = escape_text(self.parameters.item_separator or "")
+        text = _together(tree, rows, self.parameters, separator)
+        if text is None:
+            for row in rows:
+                self.put(Node((tree, row)))
+            return
+        if separator:
+            text = text[: -len(separator)]
+            if not self.first:
+                text = separator + text
+        self.first = self.previous_atomic = False
+        self.closed = text.endswith(">")
+        self.write(text)
 
 
-def _write_node(node: Node, writer: XMLWriter, parameters: Parameters, start: int) -> None:
+def _together(tree: Tree, rows: list[int], parameters: Parameters, after: str) -> str | None:
+    """The markup of nodes of a tree that has its values as they were read; None where they go one by one."""
+    if tree.octets is None or not ordinary(parameters):
+        return None
+    if len(rows) < _FEW and sum(tree.size[row] for row in rows) < _FEW:
+        return None
+    return tree.octets.markup(tree, rows, after)
+
+
+class Output:
+    """Where a sequence is written as it is computed, by ``write``; in ``lines``, each item is a text of its own.
+
+    Nodes of one scanned tree that come one after the other are written together. They are held back for that, a few
+    thousand at most: whoever is about to wait for more items calls :meth:`flush`.
+
+    >>> made = []
+    >>> Output(Parameters(), made.append).extend([1, 2, "a"])
+    >>> made
+    ['1', ' 2', ' a']
+    """
+
+    def __init__(self, parameters: Parameters, write: Callable[[str], object], *, lines: bool = False) -> None:
+        self.parameters = parameters.checked()
+        self.write = write
+        self.lines = lines
+        self._written = _XMLItems(parameters, write)
+        self._tree: Tree | None = None  # of the rows that are held back
+        self._rows: list[int] = []
+
+    def extend(self, items: Iterable[Item]) -> None:
+        """Write the items of a sequence."""
+        parameters = self.parameters
+        whole = parameters.standalone is not None or parameters.doctype_system is not None
+        if parameters.method != "xml" or whole:
+            each_line = (serialise([item], parameters) + "\n" for item in items)
+            for text in each_line if self.lines else pieces(items, parameters):
+                self.write(text)
+            return
+        prologue = _prologue((), parameters)
+        if prologue and not self.lines:
+            self.write(prologue)
+        try:
+            self._extend(items, holds=not (prologue and self.lines))
+        finally:  # an error later on takes nothing back
+            self.flush()
+
+    def _extend(self, items: Iterable[Item], holds: bool) -> None:
+        rows = self._rows
+        for item in items:
+            if type(item) is Node:
+                tree = item[0]
+                if tree is self._tree:
+                    rows.append(item[1])
+                    if len(rows) == _TOGETHER:
+                        self.flush()
+                    continue
+                self.flush()
+                if tree.octets is not None and holds:
+                    self._tree = tree
+                    rows.append(item[1])
+                    continue
+            elif self._tree is not None:
+                self.flush()
+            self._put(item)
+
+    def _put(self, item: Item) -> None:
+        if self.lines:
+            self.write(serialise([item], self.parameters) + "\n")
+        elif isinstance(item, Array):
+            for member in _flattened([item]):
+                self._written.put(member)
+        else:
+            self._written.put(item)
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        tree, rows = self._tree, self._rows
+        if tree is None:
+            return
+        self._tree = None
+        held = rows.copy()
+        rows.clear()
+        if not self.lines:
+            self._written.put_rows(tree, held)
+        elif (text := _together(tree, held, self.parameters, "\n")) is not None:
+            self.write(text)
+        else:
+            for row in held:
+                self._put(Node((tree, row)))
+
+
+def _write_node(node: Node, writer: XMLWriter, parameters: Parameters, closed: bool) -> None:
+    """``closed``: what is out before this item ends with markup, so that indentation may begin a new line."""
     out = writer.out
     rows = node.tree.children(node.row) if node.kind == DOCUMENT else [node.row]
     for row in rows:
         kind = node.tree.kind[row]
-        if parameters.indent and len(out) > start and kind in (ELEMENT, COMMENT, PI) and out[-1].endswith(">"):
+        after_markup = out[-1].endswith(">") if out else closed
+        if parameters.indent and after_markup and kind in (ELEMENT, COMMENT, PI):
             out.append("\n")
         if kind == ELEMENT and parameters.doctype_system is not None:
             out.append(_doctype(node.tree.lexical(row), parameters))
         writer.subtree(node.tree, row)
 
 
-def _prologue(items: list[Item], parameters: Parameters, out: list[str]) -> None:
+def _prologue(items: Iterable[Item], parameters: Parameters) -> str:
     """The XML declaration; SEPM0004 where a document type or standalone needs one root element."""
     if parameters.standalone is not None or parameters.doctype_system is not None:
         top: list[Item] = []
@@ -141,11 +304,11 @@ def _prologue(items: list[Item], parameters: Parameters, out: list[str]) -> None
             raise error("SEPM0004", "standalone and doctype-system need a document with one element")
     omit = parameters.omit_xml_declaration
     if omit or (omit is None and parameters.standalone is None):
-        return
+        return ""
     declaration = f'<?xml version="{parameters.version}" encoding="{parameters.encoding}"'
     if parameters.standalone is not None:
         declaration += f' standalone="{parameters.standalone}"'
-    out.append(declaration + "?>")
+    return declaration + "?>"
 
 
 def _doctype(name: str, parameters: Parameters) -> str:
@@ -164,4 +327,5 @@ def node_text(node: Node, parameters: Parameters) -> str:
     if node.kind == NAMESPACE:
         _, attribute = writers(parameters)
         return f'xmlns{":" + node.local if node.local else ""}="{attribute(node.string)}"'
-    return _xml([node], replace(parameters, method="xml", item_separator=None))
+    alone = replace(parameters, method="xml", item_separator=None)
+    return _prologue([node], alone) + "".join(_xml([node], alone))

@@ -20,11 +20,12 @@ fraction of the memory, and numpy can look at it without a copy.
 
 from __future__ import annotations
 
+import sys
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import compress, count, repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from xstreamcast.model.names import (
     ATTRIBUTE,
@@ -67,7 +68,21 @@ _serials = count(1)
 _IS_TEXT = bytes(1 if kind == TEXT else 0 for kind in range(256))  # kind column -> selector of its texts
 XML_BASE = intern(ATTRIBUTE, XML, "base")
 XML_ID = intern(ATTRIBUTE, XML, "id")
+SHARED_KEY = sys.maxunicode
+"""The character in ``keys`` of names beyond the number of characters there are."""
+_CODEC = f"utf-32-{sys.byteorder[0]}e"
+_DECODED_FROM = 32  # rows; below, making characters one by one is cheaper
 _INDEX_FROM = 48  # rows; below, scanning a subtree is cheaper than bisecting the index of a name
+
+
+class Octets(Protocol):
+    """The values of a scanned tree as they stand in the input, not yet made strings."""
+
+    def column(self, tree: Tree) -> list[str | None]:
+        """The value column."""
+
+    def markup(self, tree: Tree, rows: list[int], after: str = "") -> str | None:
+        """What the xml method writes of some rows, each followed by a text; None if that must be found otherwise."""
 
 
 class Tree:
@@ -76,15 +91,16 @@ class Tree:
     __slots__ = (
         "__weakref__",
         "_ids",
+        "_keys",
         "_positions",
         "base_uri",
         "document_uri",
         "dtd",
-        "keys",
         "kind",
         "lifespans",
         "name",
         "namespaces",
+        "octets",
         "prefix",
         "serial",
         "size",
@@ -95,11 +111,12 @@ class Tree:
     def __init__(self, base_uri: str | None = None, document_uri: str | None = None) -> None:
         self.kind = bytearray()
         self.name = array("i")
-        self.keys = b""  # the finished name column as bytes: ``find`` is the fastest way to the next of a name
+        self._keys: str | None = None
         self.prefix = array("i")
         self.up = array("i")
         self.size = array("i")
         self.value: list[str | None] = []
+        self.octets: Octets | None = None
         # element row -> namespace declarations there; a uri "" takes the prefix out of scope
         self.namespaces: dict[int, dict[str, str]] = {}
         # element row -> its lifespan, where a projection clipped it: the attributes cannot say that an end is closed
@@ -111,6 +128,33 @@ class Tree:
         self.serial = next(_serials)
         self._positions: dict[int, list[int]] = {}
         self._ids: dict[str, int] | None = None
+
+    @classmethod
+    def of_columns(cls, columns: tuple[Any, ...], base_uri: str | None = None) -> Tree:
+        """A finished tree of columns (in the order kind, name, prefix, up, size, value), which it may share."""
+        # Its own code instead of __init__, whose empty columns would be made for nothing.
+        tree = cls.__new__(cls)
+        tree.kind, tree.name, tree.prefix, tree.up, tree.size, values = columns
+        tree.value = list(values)
+        tree.namespaces, tree.lifespans, tree.dtd, tree._positions = {}, {}, {}, {}
+        tree.base_uri, tree.document_uri = base_uri, None
+        tree._keys = tree._ids = tree.octets = None
+        tree.serial = next(_serials)
+        return tree
+
+    def read_values_from(self, octets: Octets) -> None:
+        """The value column is made when somebody asks for it; the other columns are there."""
+        self.octets = octets
+        del self.value
+
+    if not TYPE_CHECKING:  # or mypy would take any attribute for granted
+
+        def __getattr__(self, name: str) -> Any:
+            # Only where a slot is empty, so a tree that has its values pays nothing for this.
+            if name != "value":
+                raise AttributeError(name)
+            self.value = self.octets.column(self)
+            return self.value
 
     def __lt__(self, other: Tree) -> bool:
         return self.serial < other.serial
@@ -182,17 +226,35 @@ class Tree:
         return None
 
     def seek(self, row: int, last: int, name: int) -> int:
-        """Four times the row of the next sibling of a name, from a row on, or -4: see ``find_child`` in paths."""
+        """The row of the next sibling of a name, from a row on, or -1."""
         names, size = self.name, self.size
         while row <= last:
             if names[row] == name:
-                return 4 * row
+                return row
             row += size[row] + 1
-        return -4
+        return -1
+
+    @property
+    def keys(self) -> str:
+        """The finished name column as text, one character per row: ``find`` is the fastest way to the next of a name.
+
+        Names without a character of their own (:func:`key_of`) share the last one.
+        """
+        keys = self._keys
+        if keys is None:
+            column = self.name
+            if len(name_local) > SHARED_KEY:
+                column = array("i", [min(name, SHARED_KEY) for name in column])
+            if len(column) < _DECODED_FROM:
+                keys = "".join(map(chr, column))
+            else:
+                keys = column.tobytes().decode(_CODEC, "surrogatepass")
+            self._keys = keys
+        return keys
 
     def finish(self) -> None:
-        """All rows are there: the name column is also kept as bytes."""
-        self.keys = self.name.tobytes()
+        """All rows are there: what was derived from fewer is forgotten."""
+        self._keys = None
 
     def first_child(self, index: int) -> int:
         """The row of the first child, or the row after the subtree."""
@@ -517,6 +579,11 @@ class NamespaceNode(Node):
 
     def descendants(self) -> Iterator[Node]:
         return iter(())
+
+
+def key_of(name: int) -> str | None:
+    """The character of a name in ``keys``; None if it shares one with others."""
+    return chr(name) if name < SHARED_KEY else None
 
 
 def nodes_at(tree: Tree, rows: list[int]) -> list[Node]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
-from xstreamcast.model.names import ATTRIBUTE
+from xstreamcast.model.names import ATTRIBUTE, TEXT
+from xstreamcast.model.tree import key_of
 from xstreamcast.run.compile.compiler import Body, Compiler
 from xstreamcast.run.compile.predicates import Produce
 from xstreamcast.run.compile.tests import Test
@@ -37,29 +36,36 @@ def axis_loop(c: Compiler, axis: str, test: Test, current: Val, reverse: bool) -
         else:
             body(row(tree, name, kind))
 
-    def find_child(body: Body) -> None:
-        """Children of a name: searched for in the bytes of the name column if the subtree is small, else by hops."""
+    def find_child(name: int, key: str, body: Body) -> None:
+        """Children of a name: searched for in the text of the name column if the subtree is small, else by hops."""
         size, keys, up = c.column(tree, "size"), c.column(tree, "keys"), c.column(tree, "up")
-        assert test.name is not None
-        key = out.constant(test.name.to_bytes(4, sys.byteorder), hashable=True)
-        place, name = out.fresh("p"), out.fresh("i")
-        rows, end = out.fresh("e"), out.fresh("e")
-        out.line(f"{rows} = {size}[{at}]")
-        out.line(f"{end} = 4 * ({at} + {rows}) + 4")
-        first = f"{keys}.find({key}, 4 * {at} + 4, {end})"
-        hop = f"{tree}.seek({at} + 1, {at} + {rows}, {test.name})"
-        out.line(f"{place} = {first} if {rows} < {_SMALL} else {hop}")
-        with out.loop(f"while {place} >= 0:"):
-            out.line(f"{name} = {place} >> 2")
-            with out.block(f"if {up}[{name}] == {name} - {at} and not {place} & 3:"):
-                body(row(tree, name, kind))
-            again = f"{keys}.find({key}, {place} + 4, {end})"
-            hop = f"{tree}.seek({name} + {size}[{name}] + 1, {at} + {rows}, {test.name})"
-            out.line(f"{place} = {again} if {rows} < {_SMALL} else {hop}")
+        found, end = out.fresh("i"), out.fresh("e")
+        out.line(f"{end} = {at} + {size}[{at}] + 1")
+        few = f"{end} - {at} < {_SMALL}"
+        hop = f"{tree}.seek({at} + 1, {end} - 1, {name})"
+        out.line(f"{found} = {keys}.find({key}, {at} + 1, {end}) if {few} else {hop}")
+        with out.loop(f"while {found} >= 0:"):
+            with out.block(f"if {up}[{found}] == {found} - {at}:"):
+                body(row(tree, found, kind))
+            hop = f"{tree}.seek({found} + {size}[{found}] + 1, {end} - 1, {name})"
+            out.line(f"{found} = {keys}.find({key}, {found} + 1, {end}) if {few} else {hop}")
+
+    def text_child(body: Body) -> None:
+        """Texts of an element: where its value is known there is one at most, its last row."""
+        values, size = c.column(tree, "value"), c.column(tree, "size")
+        found, text = out.fresh("i"), out.fresh("s")
+        out.line(f"{text} = {values}[{at}]")
+        only = f"(({at} + {size}[{at}],) if {text} else ())"
+        with out.loop(f"for {found} in {only} if {text} is not None else text_children({tree}, {at}):"):
+            body(row(tree, found, kind))
 
     def child(body: Body) -> None:
-        if test.name is not None:
-            find_child(body)
+        if test.name == TEXT and current.type.kind == "element":
+            text_child(body)
+            return
+        key = key_of(test.name) if test.name is not None else None
+        if test.name is not None and key is not None:
+            find_child(test.name, out.constant(key, hashable=True), body)
             return
         size = c.column(tree, "size")
         name, end = out.fresh("i"), out.fresh("e")
@@ -69,12 +75,21 @@ def axis_loop(c: Compiler, axis: str, test: Test, current: Val, reverse: bool) -
             guarded(name, True, body)
             out.line(f"{name} += {size}[{name}] + 1")
 
+    def find_attribute(key: str, body: Body) -> None:
+        """The one attribute of a name: if there is one, no row of that name is before it."""
+        size, keys, up = c.column(tree, "size"), c.column(tree, "keys"), c.column(tree, "up")
+        found = out.fresh("i")
+        out.line(f"{found} = {keys}.find({key}, {at} + 1, {at} + {size}[{at}] + 1)")
+        with out.block(f"if {found} > 0 and {up}[{found}] == {found} - {at}:"):
+            body(row(tree, found, "attribute"))
+
     def attribute(body: Body) -> None:
+        key = key_of(test.name) if test.name is not None else None
+        if key is not None:
+            find_attribute(out.constant(key, hashable=True), body)
+            return
         kinds, size = c.column(tree, "kind"), c.column(tree, "size")
         name, end = out.fresh("i"), out.fresh("e")
-        if current.type.kind not in ("element", "document"):
-            # Rows after a document or text are no attributes of it; only an element's own come at once.
-            pass
         out.line(f"{end} = {at} + {size}[{at}]")
         out.line(f"{name} = {at} + 1")
         with out.loop(f"while {name} <= {end} and {kinds}[{name}] == {ATTRIBUTE}:"):
@@ -88,8 +103,6 @@ def axis_loop(c: Compiler, axis: str, test: Test, current: Val, reverse: bool) -
             if condition:
                 with out.block(f"if {condition}:"):
                     body(item)
-                    if test.name is not None:
-                        out.line("break")
             else:
                 body(item)
             out.line(f"{name} += 1")

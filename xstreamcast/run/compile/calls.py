@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from xstreamcast.functions.registry import FunctionEntry, lookup
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN, STREAM
+from xstreamcast.lang.context import FN, MAP, STREAM
 from xstreamcast.model import types as t
 from xstreamcast.run.compile.compiler import (
     ANY,
@@ -46,6 +46,7 @@ class UserFunction:
     result: Type
     declared: t.SequenceType
     item: str  # the name of a constant: FunctionItem maker
+    identity: bool = False  # it converts its argument, no more
 
     @property
     def result_rep(self) -> Rep:
@@ -172,7 +173,26 @@ def _string_of(c: Compiler, val: Val) -> Val:
 
 @inline("data", 1)
 def _data(c: Compiler, args: tuple[ast.Expr, ...], scope: Scope) -> Val:
-    return c.atoms(c.value(args[0], scope))
+    if not isinstance(args[0], (ast.Path, ast.AxisStep, ast.SimpleMap)) or c.deep:
+        return c.atoms(c.value(args[0], scope))
+    made = c.out.fresh("l")
+    found: list[Type] = []
+
+    def keep(item: Val) -> None:
+        atoms = c.atoms(item)
+        found.append(atoms.type)
+        if atoms.rep is Rep.SEQ:
+            c.out.line(f"{made} += {atoms.code}")
+        elif atoms.rep is Rep.OPT:
+            atoms = c.bind(atoms)
+            c.out.line(f"if {atoms.code} is not None: {made}.append({atoms.code})")
+        else:
+            c.out.line(f"{made}.append({c.item(atoms)})")
+
+    c.out.line(f"{made} = []")
+    with c.out.sealed():
+        c.each(args[0], scope, keep)
+    return seq(made, c.joined(found))
 
 
 @inline("zero-or-one", 1)
@@ -236,7 +256,7 @@ def _text_function(code: str, kind: Type) -> Inline:
         entry = lookup(FN, code, 2)
         assert entry is not None
         if not c.plain_collation(scope):
-            return _library(c, entry, args, scope)
+            return library(c, entry, args, scope)
         vals = []
         for number, arg in enumerate(args, 1):
             val = c.convert(c.value(arg, scope), entry.params[0], f"argument {number} of fn:{code}")
@@ -270,7 +290,13 @@ def call_value(c: Compiler, e: ast.FunctionCall, scope: Scope) -> Val:
         handler = _INLINE.get((local, arity)) or (_INLINE.get((local, -1)) if arity > 1 else None)
         if handler is not None:
             return handler(c, e.args, scope)
-    if uri == STREAM or (uri == FN and local in _TEMPORAL):
+    if uri == MAP:
+        from xstreamcast.run.compile.maps import map_call
+
+        made = map_call(c, local, e.args, scope)
+        if made is not None:
+            return made
+    if uri == STREAM:
         from xstreamcast.run.compile.temporal import temporal_call
 
         return temporal_call(c, e, scope)
@@ -280,10 +306,7 @@ def call_value(c: Compiler, e: ast.FunctionCall, scope: Scope) -> Val:
     entry = lookup(uri, local, arity)
     if entry is None:
         raise c.fault("XPST0017", f"there is no function {e.name.lexical}#{arity}")
-    return _library(c, entry, e.args, scope)
-
-
-_TEMPORAL = frozenset({"stream", "vtFrom", "vtTo", "now"})
+    return library(c, entry, e.args, scope)
 
 
 @cond(ast.FunctionCall)
@@ -296,6 +319,8 @@ def call_cond(c: Compiler, e: ast.FunctionCall, scope: Scope) -> str:
 
 
 def _user_call(c: Compiler, user: UserFunction, args: tuple[ast.Expr, ...], scope: Scope) -> Val:
+    if user.identity:
+        return c.convert(c.value(args[0], scope), user.params[0], f"argument 1 of {user.name.lexical}")
     codes = ["ctx"]
     for number, (arg, param) in enumerate(zip(args, user.params, strict=True), 1):
         role = f"argument {number} of {user.name.lexical}"
@@ -322,7 +347,7 @@ def context_code(c: Compiler, scope: Scope) -> str:
     return f"{context}.focused({c.item(focus.item)}, {focus.position or '1'}, {focus.last or '1'})"
 
 
-def _library(c: Compiler, entry: FunctionEntry, args: tuple[ast.Expr, ...], scope: Scope) -> Val:
+def library(c: Compiler, entry: FunctionEntry, args: tuple[ast.Expr, ...], scope: Scope) -> Val:
     codes = []
     if entry.needs_context:
         codes.append(context_code(c, scope))

@@ -52,7 +52,8 @@ def each_side(c: Compiler, item: Val, use: Callable[[Side], None]) -> None:
         use(Side("atomic", f"{c.item(item)}.typed"))
     else:
         name = c.out.fresh()
-        with c.out.loop(f"for {name} in atomize([{c.item(item)}]):"):
+        bound = c.bind(item)
+        with c.out.loop(f"for {name} in ([{bound.code}] if type({bound.code}) in PLAIN else atomize([{bound.code}])):"):
             use(Side("atomic", name))
 
 
@@ -69,7 +70,11 @@ def general_pair(c: Compiler, op: str, left: Side, right: Side, scope: Scope) ->
     if direct:
         return f"{left.code} {_PYTHON[op]} {right.code}"
     more = "" if plain else f", {collation_code(c, scope)}"
-    return f"pair_{op}({left.typed}, {right.typed}{more})"
+    pair = f"pair_{op}({left.typed}, {right.typed}{more})"
+    unknown = left if right.kind == "integer" else right
+    if {left.kind, right.kind} == {"atomic", "integer"} and unknown.code.isidentifier():
+        return f"({left.code} {_PYTHON[op]} {right.code} if type({unknown.code}) is int else {pair})"
+    return pair
 
 
 def collation_code(c: Compiler, scope: Scope) -> str:
@@ -103,7 +108,10 @@ def is_single(c: Compiler, e: ast.Expr, scope: Scope) -> bool:
         return True
     if isinstance(e, ast.VarRef):
         var = scope.variables.get(e.name.expanded)
-        return var is not None and not var.val.type.many
+        if var is None:
+            known = c.globals.get(e.name.expanded)
+            return known is not None and known.literal
+        return not var.val.type.many
     if isinstance(e, (ast.Path, ast.AxisStep)):
         return at_most_one(c, e, scope)
     if isinstance(e, ast.FunctionCall):
@@ -151,6 +159,10 @@ def _against_one(c: Compiler, op: str, many: ast.Expr, single: ast.Expr, scope: 
         made = _both_single(c, op, many, right, guard, scope)
         if made is not None:
             return made
+    if right.kind == "integer" and not guard and _looks_up(many):
+        items = c.bind(c.value(many, scope), "l").code
+        number = f"{items}[0] {_PYTHON[op]} {right.code} if len({items}) == 1 and type({items}[0]) is int"
+        return f"({number} else general_{op}(atomize({items}), [{right.code}]{_more(c, scope)}))"
     flag = out.fresh("f")
     out.line(f"{flag} = False")
 
@@ -172,6 +184,17 @@ def _against_one(c: Compiler, op: str, many: ast.Expr, single: ast.Expr, scope: 
     else:
         loops()
     return flag
+
+
+def _looks_up(e: ast.Expr) -> bool:
+    """Whether an expression gives a list of items of which nothing is known: ``$map($key)``, ``$map?key``."""
+    if isinstance(e, ast.Lookup):
+        return True
+    return (
+        isinstance(e, ast.DynamicCall)
+        and not isinstance(e.function, ast.InlineFunction)
+        and not any(isinstance(arg, ast.Placeholder) for arg in e.args)
+    )
 
 
 def _named(c: Compiler, code: str) -> str:

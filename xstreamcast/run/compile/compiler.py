@@ -23,6 +23,7 @@ from xstreamcast.lang.context import CODEPOINT, StaticContext
 from xstreamcast.model import types as t
 from xstreamcast.run.compile.analyse import Analysis, VarName
 from xstreamcast.run.compile.emit import Emitter, Frame, Line, Slot
+from xstreamcast.run.compile.nesting import Nesting
 from xstreamcast.run.compile.values import ITEM, Rep, Type, Val, one, opt, row, seq
 
 #: What the consumer of ``each`` needs of node sequences.
@@ -85,6 +86,7 @@ class Compiler:
         self.no_joins: dict[int, ast.Expr] = {}  # keys by which a join was tried in vain
         self._contexts: dict[tuple[int, int], str] = {}
         self.versions = "0"  # the name of the number of versions, inside #[ ]
+        self.nesting = Nesting()
         self.namespace_nodes = False  # the query can meet namespace nodes that have a parent
 
     @property
@@ -300,14 +302,22 @@ class Compiler:
         if val.rep is Rep.SEQ:
             if kind.is_atomic:
                 return opt(f"opt({val.code}, {self.out.literal(role)})", kind)
-            return opt(f"atom_opt({val.code}, {self.out.literal(role)})", self.atomized(kind))
+            atom = f"atom_opt({val.code}, {self.out.literal(role)})"
+            if kind.kind == "item" and val.bound:
+                plain = f"len({val.code}) == 1 and type({val.code}[0]) in PLAIN"
+                return opt(f"({val.code}[0] if {plain} else {atom})", self.atomized(kind))
+            return opt(atom, self.atomized(kind))
         if kind.is_atomic:
             return val
         if val.rep is Rep.ONE and kind.is_node:
             return one(f"{val.code}.typed", self.atomized(kind))
         if val.rep is Rep.OPT:
-            return opt(f"atom_maybe({val.code}, {self.out.literal(role)})", self.atomized(kind))
-        return opt(f"atom_item({val.code}, {self.out.literal(role)})", Type("atomic"))
+            val = self.bind(val)
+            atom = f"atom_maybe({val.code}, {self.out.literal(role)})"
+            return opt(f"({val.code} if type({val.code}) in PLAIN else {atom})", self.atomized(kind))
+        val = self.bind(val)
+        atom = f"atom_item({val.code}, {self.out.literal(role)})"
+        return opt(f"({val.code} if type({val.code}) in PLAIN else {atom})", Type("atomic"))
 
     @staticmethod
     def atomized(kind: Type) -> Type:

@@ -8,7 +8,9 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, intern, intern_prefix
 from xstreamcast.run.compile.compiler import Compiler, Scope, build, value
+from xstreamcast.run.compile.nesting import Nesting
 from xstreamcast.run.compile.paths import at_most_one
+from xstreamcast.run.compile.shapes import has_shape, shaped
 from xstreamcast.run.compile.values import Rep, Type, Val, one, opt, row
 
 _PARTS = (
@@ -33,6 +35,9 @@ def _builder(c: Compiler, scope: Scope) -> str:
 @value(ast.DirectElement, ast.ComputedElement, ast.ComputedDocument)
 def tree_value(c: Compiler, e: ast.Expr, scope: Scope) -> Val:
     """A tree of its own."""
+    if isinstance(e, ast.DirectElement) and has_shape(e, scope):
+        shape, texts = shaped(c, e, scope)
+        return row(c.tree(f"{shape}({texts})"), "0", "element")
     builder = _builder(c, scope)
     with c.out.sealed():
         if isinstance(e, ast.ComputedDocument):
@@ -65,6 +70,11 @@ def document_build(c: Compiler, e: ast.ComputedDocument, scope: Scope, builder: 
 @build(ast.DirectElement)
 def element_build(c: Compiler, e: ast.DirectElement, scope: Scope, builder: str) -> None:
     out = c.out
+    around, c.nesting = c.nesting, Nesting()
+    if has_shape(e, scope) and not around.implied:
+        shape, texts = shaped(c, e, scope)
+        out.line(f"{shape}.add_to({builder}{', ' if texts else ''}{texts})")
+        return
     name = e.name
     prefix = intern_prefix(name.prefix) if name.prefix else 0
     out.line(f"{builder}.open({intern(ELEMENT, name.uri or '', name.local)}, {prefix})")
@@ -84,24 +94,34 @@ def element_build(c: Compiler, e: ast.DirectElement, scope: Scope, builder: str)
         out.line(f"{builder}.bind_name({out.literal(name.prefix or '')}, {out.literal(name.uri or '')})")
     for attribute in e.attributes:
         _direct_attribute(c, attribute, scope, builder)
+    inner, hidden = around.within(e)
+    if hidden:
+        out.line(f"{builder}.hide({', '.join(map(out.literal, hidden))})")
     for part in e.content:
         if isinstance(part, ast.LiteralText):
             if part.value:
                 out.line(f"{builder}.fixed({out.literal(part.value)})")
         else:
+            c.nesting = inner if isinstance(part, ast.DirectElement) else Nesting()
             _enclosed(c, part, scope, builder)
+            c.nesting = Nesting()
     out.line(f"{builder}.end()")
 
 
-def _direct_attribute(c: Compiler, attribute: ast.DirectAttribute, scope: Scope, builder: str) -> None:
-    name = attribute.name
+def attribute_text(c: Compiler, attribute: ast.DirectAttribute, scope: Scope) -> str:
+    """The value of an attribute of a direct constructor."""
     parts = []
     for part in attribute.value:
         if isinstance(part, ast.LiteralText):
             parts.append(c.out.literal(part.value))
         else:
             parts.append(text_of(c, part, scope))
-    code = parts[0] if len(parts) == 1 else f"''.join(({', '.join(parts)},))" if parts else "''"
+    return parts[0] if len(parts) == 1 else f"''.join(({', '.join(parts)},))" if parts else "''"
+
+
+def _direct_attribute(c: Compiler, attribute: ast.DirectAttribute, scope: Scope, builder: str) -> None:
+    name = attribute.name
+    code = attribute_text(c, attribute, scope)
     prefix = intern_prefix(name.prefix) if name.prefix else 0
     interned = intern(ATTRIBUTE, name.uri or "", name.local)
     c.out.line(f"{builder}.add_attribute({interned}, {code}, {prefix})")

@@ -9,6 +9,7 @@ from xstreamcast.lang import ast
 from xstreamcast.run.compile.analyse import LAST, POSITION, is_call, literal_number
 from xstreamcast.run.compile.compiler import (
     ANY,
+    DISTINCT,
     ORDERED,
     Body,
     Compiler,
@@ -160,6 +161,7 @@ def sequence_build(c: Compiler, e: ast.Sequence, scope: Scope, builder: str) -> 
 
 # ------------------------------------------------------------------------------------------------ arithmetic
 
+_UNTYPED_NODES = frozenset({"element", "attribute", "text", "document"})
 _OPERATORS = {"+": "add", "-": "subtract", "*": "multiply", "div": "divide", "idiv": "integer_divide", "mod": "modulo"}
 
 
@@ -184,11 +186,40 @@ def arithmetic_value(c: Compiler, e: ast.Arithmetic, scope: Scope) -> Val:
     while isinstance(spine[-1].left, ast.Arithmetic):
         spine.append(spine[-1].left)
     role = f"an operand of {e.op}"
-    left = c.atom(c.value(spine[-1].left, scope), role)
+    left = _number(c, spine[-1].left, scope, role)
     for link in reversed(spine):
         with c.at(link):
-            left = _arithmetic(c, link.op, left, c.atom(c.value(link.right, scope), role))
+            left = _arithmetic(c, link.op, left, _number(c, link.right, scope, role))
     return left
+
+
+def _number(c: Compiler, e: ast.Expr, scope: Scope, role: str) -> Val:
+    """An operand, atomized. Of a node it is the text, for arithmetic takes untyped values as numbers."""
+    from xstreamcast.run.compile.paths import at_most_one
+
+    last = e.steps[-1] if isinstance(e, ast.Path) else e
+    if not isinstance(last, ast.AxisStep) or c.deep:
+        return c.atom(c.value(e, scope), role)
+    out = c.out
+    single = at_most_one(c, e, scope)
+    made = out.fresh("s")
+    kinds: set[str] = set()
+
+    def keep(item: Val) -> None:
+        kinds.add(item.type.kind)
+        if item.type.kind in _UNTYPED_NODES:
+            text = c.text(item)
+            if not single:
+                out.line(f"if {made} is not None: too_many({out.literal(role)})")
+            out.line(f"{made} = {text}")
+
+    with out.capture() as lines, out.sealed():
+        out.line(f"{made} = None")
+        c.each(e, scope, keep, DISTINCT)
+    if not kinds <= _UNTYPED_NODES:
+        return c.atom(c.value(e, scope), role)
+    out.lines.extend(lines)
+    return opt(made, Type("untyped", 0, False) if kinds else EMPTY)
 
 
 def _arithmetic(c: Compiler, op: str, left: Val, right: Val) -> Val:
@@ -197,10 +228,7 @@ def _arithmetic(c: Compiler, op: str, left: Val, right: Val) -> Val:
         return opt("None", EMPTY)
     kind = _result(op, left.type, right.type)
     left, right = c.bind(left), _operand(c, right)
-    if op in "+-*" and kind.kind in ("integer", "double") and left.type.kind == right.type.kind == kind.kind:
-        code = f"{left.code} {op} {right.code}"
-    else:
-        code = f"{_OPERATORS[op]}({left.code}, {right.code})"
+    code = _operation(c, op, _as_number(left), _as_number(right))
     made = out.fresh()
     if left.rep is Rep.ONE and right.rep is Rep.ONE:
         out.line(f"{made} = {code}")
@@ -208,6 +236,42 @@ def _arithmetic(c: Compiler, op: str, left: Val, right: Val) -> Val:
     tests = [f"{side.code} is None" for side in (left, right) if side.rep is Rep.OPT]
     out.line(f"{made} = None if {' or '.join(tests)} else {code}")
     return opt(made, kind)
+
+
+def _as_number(val: Val) -> Val:
+    return replace(val, code=f"parse_double({val.code})", type=Type("double")) if val.type.kind == "untyped" else val
+
+
+def _operation(c: Compiler, op: str, left: Val, right: Val) -> str:
+    """An operation on values that are there."""
+    kinds = left.type.kind, right.type.kind
+    if op in "+-*":
+        if kinds in (("integer", "integer"), ("double", "double")):
+            return f"{left.code} {op} {right.code}"
+        if "double" in kinds and (_small(left) or _small(right)):
+            return f"{left.code} {op} {right.code}"
+        if kinds == ("atomic", "integer") and left.bound:
+            return f"({left.code} {op} {right.code} if type({left.code}) is int else {_call(op, left, right)})"
+    elif kinds[0] == "double" and _small(right) and right.const:
+        if op == "div":
+            return f"{left.code} / {right.code}"
+        if op == "idiv":
+            name = c.out.fresh()
+            whole = f"int({name} / {right.code}) if -1e300 < ({name} := {left.code}) < 1e300"
+            return f"({whole} else {_call(op, replace(left, code=name), right)})"
+    elif kinds == ("double", "double") and op == "div":
+        name = c.out.fresh()
+        return f"({left.code} / {name} if ({name} := {right.code}) else {_call(op, left, replace(right, code=name))})"
+    return _call(op, left, right)
+
+
+def _call(op: str, left: Val, right: Val) -> str:
+    return f"{_OPERATORS[op]}({left.code}, {right.code})"
+
+
+def _small(val: Val) -> bool:
+    """Whether a value is an integer of the query's text that is a double as well."""
+    return val.type.kind == "integer" and isinstance(val.const, int) and abs(val.const) < 2**53
 
 
 def _operand(c: Compiler, val: Val) -> Val:
@@ -382,6 +446,8 @@ def filter_value(c: Compiler, e: ast.Filter, scope: Scope) -> Val:
         if val.rep is Rep.SEQ and is_call(e.predicates[0], "last", 0):
             val = c.bind(val)
             return opt(f"({val.code}[-1] if {val.code} else None)", replace(val.type, low=0))
+    if single and number == 1 and isinstance(e.base, ast.Sequence) and all(map(_at_hand, e.base.items)):
+        return _first(c, e.base.items, scope)
     if number is not None or is_call(e.predicates[-1], "last", 0):
         return _picked(c, e, scope)
     made = c.collect(e, scope)
@@ -395,6 +461,41 @@ def _sorted_base(c: Compiler, e: ast.Expr, scope: Scope) -> bool:
         var = scope.variables.get(e.name.expanded)
         return var is not None and var.val.type.sorted
     return isinstance(e, (ast.Path, ast.AxisStep, ast.Union, ast.Intersect, ast.Except))
+
+
+def _at_hand(e: ast.Expr) -> bool:
+    """Whether an expression is as easily computed whole as to its first item."""
+    return isinstance(e, (ast.DynamicCall, ast.Lookup, ast.IntegerLiteral, ast.StringLiteral, ast.VarRef))
+
+
+def _first(c: Compiler, items: tuple[ast.Expr, ...], scope: Scope) -> Val:
+    """``(a, b, …)[1]``: the first item of the first that is not empty."""
+    out = c.out
+    made = out.fresh()
+    found: list[Type] = []
+
+    def write(number: int) -> bool:
+        """Whether there is an item for sure."""
+        if number == len(items):
+            out.line(f"{made} = None")
+            return False
+        val = c.value(items[number], scope)
+        if val.type.none:
+            return write(number + 1)
+        found.append(val.type)
+        if val.rep in (Rep.ONE, Rep.ROW):
+            out.line(f"{made} = {c.item(val)}")
+            return True
+        val = c.bind(val)
+        test = f"if {val.code}:" if val.rep is Rep.SEQ else f"if {val.code} is not None:"
+        with out.block(test):
+            out.line(f"{made} = {val.code}[0]" if val.rep is Rep.SEQ else f"{made} = {val.code}")
+        with out.block("else:"):
+            return write(number + 1)
+
+    there = write(0)
+    kind = c.joined(found)
+    return one(made, kind) if there else opt(made, replace(kind, low=0))
 
 
 def _picked(c: Compiler, e: ast.Filter, scope: Scope) -> Val:

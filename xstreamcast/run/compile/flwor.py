@@ -15,6 +15,7 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.context import CODEPOINT
 from xstreamcast.lang.walk import children, descendants
 from xstreamcast.run.compile.analyse import VarName
+from xstreamcast.run.compile.chains import with_condition
 from xstreamcast.run.compile.compiler import (
     ORDERED,
     Body,
@@ -23,6 +24,7 @@ from xstreamcast.run.compile.compiler import (
     Var,
     build,
     each,
+    value,
 )
 from xstreamcast.run.compile.emit import Slot
 from xstreamcast.run.compile.expressions import each_once
@@ -157,6 +159,9 @@ class _Writer:
                 with out.loop(f"for {item} in {join.matches()}:"):
                     self.run(rest, c.declare(scope, (clause.var, one(item, join.type))))
                 return
+            asking = with_condition(c, clause, rest[0], scope) if rest and not out.exits else None
+            if asking is not None:
+                clause, rest = asking, rest[1:]
         position = out.fresh("n") if clause.position is not None else ""
         if position:
             out.line(f"{position} = 0")
@@ -423,6 +428,27 @@ def flwor_each(c: Compiler, e: ast.FLWOR, scope: Scope, body: Body, need: int) -
         c.each(result, inner, body, ORDERED)
 
     _Writer(c, e, scope, finish, lambda val: c.iterate(val, body)).write()
+
+
+def each_result(
+    c: Compiler,
+    e: ast.FLWOR,
+    scope: Scope,
+    finish: Callable[[ast.Expr, Scope], None],
+    deliver: Callable[[Val], None],
+) -> None:
+    """Write loops that run ``finish`` on the return expression in the scope of each tuple."""
+    _Writer(c, e, scope, finish, deliver).write()
+
+
+@value(ast.FLWOR)
+def flwor_value(c: Compiler, e: ast.FLWOR, scope: Scope) -> Val:
+    """Without loops and conditions it is the value of the return expression."""
+    if not all(isinstance(clause, ast.LetClause) for clause in e.clauses):
+        return c.collect(e, scope)
+    made: list[Val] = []
+    _Writer(c, e, scope, lambda result, inner: made.append(c.value(result, inner)), made.append).write()
+    return made[0]
 
 
 @build(ast.FLWOR)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
+from xstreamcast.lang.context import STREAM
 from xstreamcast.model.atomic import QName
 from xstreamcast.run.compile.calls import context_code, held
 from xstreamcast.run.compile.compiler import Compiler, Scope, value
+from xstreamcast.run.compile.maps import looked_up
+from xstreamcast.run.compile.temporal import temporal_entry
 from xstreamcast.run.compile.types import sequence_type
 from xstreamcast.run.compile.values import ITEMS, Rep, Type, Val, one, seq, static_type
 
@@ -17,7 +20,7 @@ def reference_value(c: Compiler, e: ast.NamedFunctionRef, scope: Scope) -> Val:
     user = c.functions.get((uri, local, e.arity))
     if user is not None:
         return one(f"{user.item}(ctx)", Type("function"))
-    entry = lookup(uri, local, e.arity)
+    entry = temporal_entry(local) if uri == STREAM else lookup(uri, local, e.arity)
     if entry is None:
         raise c.fault("XPST0017", f"there is no function {e.name.lexical}#{e.arity}")
     constant = c.out.constant(entry)
@@ -91,14 +94,36 @@ def partial(c: Compiler, function: Val, args: tuple[ast.Expr, ...], scope: Scope
 
 @value(ast.DynamicCall)
 def dynamic_value(c: Compiler, e: ast.DynamicCall, scope: Scope) -> Val:
+    applied = any(isinstance(arg, ast.Placeholder) for arg in e.args)
+    if isinstance(e.function, ast.InlineFunction) and len(e.function.params) == len(e.args) and not applied:
+        return _in_place(c, e.function, e.args, scope)
     function = c.value(e.function, scope)
-    if any(isinstance(arg, ast.Placeholder) for arg in e.args):
+    if applied:
         return partial(c, function, e.args, scope)
+    if len(e.args) == 1:
+        found = looked_up(c, function, e.args[0], scope)
+        if found is not None:
+            return c.bind(found, "l")
     function = c.bind(function)
     codes = [c.list(c.value(arg, scope)) for arg in e.args]
     made = c.out.fresh("l")
     c.out.line(f"{made} = call_function({c.list(function)}, [{', '.join(codes)}])")
     return seq(made, ITEMS)
+
+
+def _in_place(c: Compiler, function: ast.InlineFunction, args: tuple[ast.Expr, ...], scope: Scope) -> Val:
+    """``function($x) { … }(e)``: the body with its parameters bound."""
+    described = f"anonymous function#{len(args)}"
+    inner = c.unfocused(scope)
+    for number, (param, arg) in enumerate(zip(function.params, args, strict=True), 1):
+        val = c.value(arg, scope)
+        if param.type is not None:
+            val = c.convert(val, sequence_type(c, param.type), f"argument {number} of {described}")
+        inner = c.declare(inner, (param.name, val if val.constant else c.bind(val)))
+    made = c.value(function.body, inner)
+    if function.result is None:
+        return made
+    return c.convert(made, sequence_type(c, function.result), f"the result of {described}")
 
 
 # ------------------------------------------------------------------------------------------------ maps and arrays

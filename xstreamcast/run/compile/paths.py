@@ -14,6 +14,7 @@ from xstreamcast.lang import ast
 from xstreamcast.model.names import ATTRIBUTE
 from xstreamcast.run.compile.analyse import LAST, POSITION, literal_number
 from xstreamcast.run.compile.axes import COLLECTED, axis_loop
+from xstreamcast.run.compile.chains import chain_at
 from xstreamcast.run.compile.compiler import (
     ANY,
     ORDERED,
@@ -106,7 +107,7 @@ class _PathWriter:
         self.slot = c.out.slot()
         self.depth = c.out.block_depth
         self.pending: list[tuple[str, int, Val | None, bool]] = []
-        self.bulk: Callable[[str], None] | None = None
+        self.bulk: Callable[[str, str, str], None] | None = None  # of all rows at once: their tree, code and kind
         self.final = State()
 
     def write(self) -> None:
@@ -197,6 +198,10 @@ class _PathWriter:
         if test.kind == ATTRIBUTE and step.axis == "descendant-or-self":
             step = replace(step, axis="self")
         current = c.to_row(current, left=k > 0)
+        wanted = state.single and not c.out.exits  # all of it,
+        once = current.type.kind == "document" or not c.frame.loops  # and not per record
+        if wanted and once and self.chain(k, current):
+            return
         counted = positional(c, step.predicates, self.scope)
         reverse = step.axis in _REVERSE and counted
         first_only = len(step.predicates) >= 1 and literal_number(step.predicates[0]) is not None
@@ -221,14 +226,30 @@ class _PathWriter:
             and test.name is not None
             and not step.predicates
             and not skip
+            and new.distinct
         ):
             self.final = new
-            self.bulk(f"{current.tree}.descendants({current.code}, {test.name})")
+            rows = f"{current.tree}.descendants({current.code}, {test.name})"
+            self.bulk(current.tree, rows, "attribute" if step.axis == "attributes-below" else test.static_kind)
             return
         produce = axis_loop(c, step.axis, test, current, reverse)
         if skip:
             produce = self.staircase(current, produce)
-        filtered(c, step.predicates, self.scope, produce, not skip and step.axis not in ("self", "parent"))(go_on)
+        single_loop = not skip and step.axis not in ("self", "parent") and not (step.axis == "attribute" and test.name)
+        filtered(c, step.predicates, self.scope, produce, single_loop)(go_on)
+
+    def chain(self, k: int, current: Val) -> bool:
+        """Several steps at once, if those from k on are such."""
+        found = chain_at(self.c, self.steps, k, self.scope)
+        if found is None:
+            return False
+        new = State(False, True, True, found.disjoint)
+        if self.bulk is not None and found.end == len(self.steps) and not found.predicates:
+            self.final = new
+            self.bulk(current.tree, found.rows(self.c, current), found.kind)
+        else:
+            found.produce(self.c, current, self.scope)(lambda item: self.run(found.end, item, new))
+        return True
 
     def staircase(self, current: Val, produce: Produce) -> Produce:
         """Skip a node inside one whose descendants were already visited."""
@@ -399,7 +420,7 @@ def path_value(c: Compiler, e: ast.Expr, scope: Scope) -> Val:
     with out.sealed():
         writer = _PathWriter(c, _steps(c, e, scope), scope, body, ORDERED)
         if not single:
-            writer.bulk = lambda rows: _bulk(c, made, rows, found)
+            writer.bulk = lambda tree, rows, kind: _bulk(c, made, tree, rows, kind, found)
         writer.write()
     kind = c.joined(found)
     if single:
@@ -408,9 +429,8 @@ def path_value(c: Compiler, e: ast.Expr, scope: Scope) -> Val:
     return seq(made, replace(kind, low=0, many=True, sorted=known, disjoint=known and writer.final.disjoint))
 
 
-def _bulk(c: Compiler, made: str, rows: str, found: list[Type]) -> None:
-    tree = rows.partition(".")[0]
-    found.append(Type("element", 1, False))
+def _bulk(c: Compiler, made: str, tree: str, rows: str, kind: str, found: list[Type]) -> None:
+    found.append(Type(kind, 1, False))
     c.out.line(f"{made} += nodes_at({tree}, {rows})")
 
 
@@ -441,7 +461,7 @@ def count_path(c: Compiler, e: ast.Expr, scope: Scope) -> str:
     out.line(f"{total} = 0")
     with out.sealed():
         writer = _PathWriter(c, _steps(c, e, scope), scope, lambda item: out.line(f"{total} += 1"), 1)
-        writer.bulk = lambda rows: out.line(f"{total} += len({rows})")
+        writer.bulk = lambda tree, rows, kind: out.line(f"{total} += len({rows})")
         writer.write()
     return total
 

@@ -164,12 +164,17 @@ def _at(c: Compiler, number: int, produce: Produce, body: Body, single_loop: boo
     flag = out.fresh("f")
     out.line(f"{found} = None")
     out.line(f"{flag} = False")
-    out.line(f"{position} = 0")
+    if number > 1:
+        out.line(f"{position} = 0")
     kinds: list[Val] = []
     with out.region(flag) as region:
 
         def pick(item: Val) -> None:
             kinds.append(item)
+            if number == 1:
+                out.line(f"{found} = {c.item(item)}")
+                out.leave(region)
+                return
             out.line(f"{position} += 1")
             with out.block(f"if {position} == {number}:"):
                 out.line(f"{found} = {c.item(item)}")

@@ -16,6 +16,7 @@ from xstreamcast.run.compile import (  # noqa: F401  # imported for the handlers
     control,
     expressions,
     flwor,
+    folds,
     functions,
     paths,
     temporal,
@@ -35,6 +36,7 @@ from xstreamcast.run.compile.values import Rep, Val, one, seq, static_type
 class Program:
     """Generated source with all it refers to. ``spots`` has the place in the query of every line."""
 
+    module: ast.Module
     text: str
     spots: tuple[Spot, ...]
     constants: dict[str, Any]
@@ -42,6 +44,9 @@ class Program:
     functions: dict[tuple[str, str, int], str]  # names of the functions that make function items
     external: tuple[ast.Name, ...]
     uses_context: bool
+
+
+_LITERALS = (ast.StringLiteral, ast.IntegerLiteral, ast.DecimalLiteral, ast.DoubleLiteral)
 
 
 @dataclass(slots=True)
@@ -52,7 +57,16 @@ class Global:
     code: str
     declared: SequenceType | None
 
+    @property
+    def literal(self) -> bool:
+        """Whether its value stands in the query's text."""
+        value = self.declaration.value
+        return isinstance(value, _LITERALS) and not self.declaration.external and self.declared is None
+
     def read(self, c: Compiler) -> Val:
+        if self.literal:
+            assert self.declaration.value is not None
+            return c.value(self.declaration.value, Scope(c.static))
         name = c.out.fresh()
         c.out.line(f"{name} = {self.code}(ctx)")
         if self.declared is None:
@@ -63,6 +77,11 @@ class Global:
 def compile_module(module: ast.Module) -> Program:
     """Generate the code of a main module."""
     assert module.static is not None
+    if module.namespace is not None:
+        name, uri = module.namespace.prefix, module.namespace.uri
+        message = f"a library module (of the namespace {uri}) is no query: it has no expression to run"
+        hint = f'import it: import module namespace {name} = "{uri}" at "…";'
+        raise module.source.fault("XPST0003", message, module.namespace.span, hint)
     c = Compiler(module.source, module.static)
     modules = [*module.imported, module]
     c.namespace_nodes = any(_meets_namespaces(part) for part in modules)
@@ -88,7 +107,7 @@ def compile_module(module: ast.Module) -> Program:
         if isinstance(declaration, ast.VariableDecl) and declaration.external
     )
     makers = {key: user.item for key, user in c.functions.items()}
-    return Program(text, tuple(spots), c.out.constants, module.static, makers, external, uses)
+    return Program(module, text, tuple(spots), c.out.constants, module.static, makers, external, uses)
 
 
 def _meets_namespaces(module: ast.Module) -> bool:
@@ -110,8 +129,14 @@ def _declare_function(c: Compiler, declaration: ast.FunctionDecl) -> UserFunctio
     number = c.out.number()
     params = tuple(sequence_type(c, p.type) if p.type is not None else ANYTHING for p in declaration.params)
     result = sequence_type(c, declaration.result) if declaration.result is not None else ANYTHING
+    identity = (
+        len(params) == 1
+        and declaration.result is None
+        and isinstance(declaration.body, ast.VarRef)
+        and declaration.body.name.expanded == declaration.params[0].name.expanded
+    )
     user = UserFunction(
-        declaration.name, f"U_{number}", params, static_type(result), result, f"W_{number}"
+        declaration.name, f"U_{number}", params, static_type(result), result, f"W_{number}", identity
     )
     c.functions[(declaration.name.uri or "", declaration.name.local, len(params))] = user
     return user

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Final
+
+from xstreamcast.functions.registry import FunctionEntry, parse_parameters, parse_type
 from xstreamcast.lang import ast
+from xstreamcast.lang.context import STREAM
+from xstreamcast.model.atomic import Item, QName
 from xstreamcast.run.compile.compiler import Compiler, Scope, cond, value
 from xstreamcast.run.compile.values import BOOLEAN, Type, Val, one, opt, seq
 
@@ -19,6 +25,30 @@ def temporal_call(c: Compiler, e: ast.FunctionCall, scope: Scope) -> Val:
         name = c.atom(arg, "the name of a stream")
         return one(f"ctx.stream({name.code})", Type("document"))
     return opt(f"{'vt_from' if local == 'vtFrom' else 'vt_to'}(ctx, {c.list(arg)})", _MOMENT.optional())
+
+
+def _lifespan_end(name: str) -> Callable[[Any, Item | None], Item | None]:
+    def call(ctx: Any, element: Item | None) -> Item | None:
+        from xstreamcast.run import temporal
+
+        found: Item | None = getattr(temporal, name)(ctx, [] if element is None else [element])
+        return found
+
+    return call
+
+
+_SIGNATURES: Final[dict[str, tuple[str, str, Callable[..., Any]]]] = {
+    "now": ("", "xs:dateTime", lambda ctx: ctx.now),
+    "stream": ("xs:string", "document-node()", lambda ctx, name: ctx.stream(name)),
+    "vtFrom": ("element()?", "xs:dateTime?", _lifespan_end("vt_from")),
+    "vtTo": ("element()?", "xs:dateTime?", _lifespan_end("vt_to")),
+}
+
+
+def temporal_entry(local: str) -> FunctionEntry:
+    """The function behind ``now#0``, ``stream#1``, ``vtFrom#1`` and ``vtTo#1``."""
+    params, result, call = _SIGNATURES[local]
+    return FunctionEntry(QName(STREAM, local, "stream"), parse_parameters(params), parse_type(result), call, True)
 
 
 @value(ast.Now)

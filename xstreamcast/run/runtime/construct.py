@@ -63,6 +63,11 @@ class ContentBuilder(TreeBuilder):
         if tree.namespaces and not prefix and not name_uri[name]:
             self._bind("", "")
 
+    @property
+    def here(self) -> int:
+        """The row of the open element or document."""
+        return self._stack[-1]
+
     def start_document(self) -> None:
         super().start_document()
         self.closed = False
@@ -89,6 +94,13 @@ class ContentBuilder(TreeBuilder):
     def declare(self, prefix: str, uri: str) -> None:
         """A namespace declaration attribute of a direct constructor."""
         self.tree.namespaces.setdefault(self._stack[-1], {})[prefix] = uri
+
+    def hide(self, *names: str) -> None:
+        """Prefixes that the open element does not inherit."""
+        scope = self._scope()
+        hidden = {prefix: "" for prefix in names if scope.get(prefix)}
+        if hidden:
+            self.tree.namespaces.setdefault(self.here, {}).update(hidden)
 
     def add_namespace(self, prefix: str, uri: str) -> None:
         """A namespace node in the content; it must agree with those already there (XQDY0102)."""

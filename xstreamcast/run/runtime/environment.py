@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from itertools import count
 from typing import Any
 
@@ -11,12 +12,12 @@ from xstreamcast.model.atomic import Untyped
 from xstreamcast.model.cast import cast
 from xstreamcast.model.compare import GENERAL, GENERAL_OPERATORS, PAIR, VALUE, value_compare
 from xstreamcast.model.convert import atomize, convert, convert_item, to_double
-from xstreamcast.model.function import Array, FunctionItem
+from xstreamcast.model.function import Array, FunctionItem, Map, same_key
 from xstreamcast.model.lexical import parse_double, to_string
 from xstreamcast.model.names import name_local, name_uri
 from xstreamcast.model.tree import Node, nodes_at
 from xstreamcast.run import temporal
-from xstreamcast.run.runtime import construct, functions, nodes, values
+from xstreamcast.run.runtime import chains, construct, functions, nodes, values
 from xstreamcast.run.runtime.indexes import RangeIndex, ValueIndex
 from xstreamcast.run.runtime.order import sort_rows
 
@@ -33,6 +34,7 @@ def _public(module: Any) -> dict[str, Any]:
 ENVIRONMENT: dict[str, Any] = {
     **_public(values),
     **_public(nodes),
+    **_public(chains),
     **_public(construct),
     **_public(functions),
     **_public(axes),
@@ -51,6 +53,7 @@ ENVIRONMENT: dict[str, Any] = {
     "Array": Array,
     "FunctionItem": FunctionItem,
     "Node": Node,
+    "PLAIN": frozenset({int, float, str, bool, Decimal, Untyped, type(None)}),
     "RangeIndex": RangeIndex,
     "START_OF_TIME": temporal.START_OF_TIME,
     "Untyped": Untyped,
@@ -61,10 +64,12 @@ ENVIRONMENT: dict[str, Any] = {
     "convert": convert,
     "counter": count,
     "convert_item": convert_item,
+    "map_of_entries": Map.of_entries,
     "name_local": name_local,
     "name_uri": name_uri,
     "nodes_at": nodes_at,
     "parse_double": parse_double,
+    "same_key": same_key,
     "sort_rows": sort_rows,
     "to_double": to_double,
     "to_string": to_string,

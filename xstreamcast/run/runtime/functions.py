@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.atomic import ERR, Item, QName
@@ -54,6 +54,13 @@ def make_map(entries: list[tuple[Item | None, list[Item]]]) -> Map:
     if len(made) != len(entries):
         raise error("XQDY0137", "two entries of a map have the same key")
     return made
+
+
+def merge_into(entries: dict[Any, tuple[Item, list[Item]]], maps: list[Item]) -> None:
+    """The entries of maps, as map:merge has them: the first of a key stays."""
+    for one in maps:
+        for found, entry in one.entries():
+            entries.setdefault(found, entry)
 
 
 # ----------------------------------------------------------------------------------------------------- look-up

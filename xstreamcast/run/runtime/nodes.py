@@ -9,7 +9,7 @@ from typing import NoReturn
 from xstreamcast.errors import error
 from xstreamcast.model import axes
 from xstreamcast.model.atomic import Item
-from xstreamcast.model.names import ATTRIBUTE, ELEMENT, NAMESPACE
+from xstreamcast.model.names import ATTRIBUTE, ELEMENT, NAMESPACE, TEXT
 from xstreamcast.model.tree import NamespaceNode, Node, Tree, nodes_at
 from xstreamcast.model.types import describe
 
@@ -44,6 +44,12 @@ def check_node(item: Item) -> None:
 
 def no_document_root() -> NoReturn:
     raise error("XPDY0050", "the tree of the context item has no document node at its root")
+
+
+def text_children(tree: Tree, row: int) -> list[int]:
+    """``child::text()``"""
+    kind = tree.kind
+    return [child for child in tree.children(row) if kind[child] == TEXT]
 
 
 def path_result(items: list[Item], last: bool) -> list[Item]:

@@ -57,6 +57,10 @@ def opt(items: list[Item], role: str) -> Item | None:
     return items[0] if items else None
 
 
+def too_many(role: str) -> NoReturn:
+    raise error("XPTY0004", f"{role} has several values where at most one is allowed")
+
+
 def zero_or_one(items: list[Item]) -> Item | None:
     if len(items) > 1:
         raise error("FORG0003", f"zero-or-one() got {len(items)} items")

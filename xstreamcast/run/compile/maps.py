@@ -1,0 +1,89 @@
+"""Maps whose type is known: look-up, ``map:put``, and ``map:merge`` of entries made one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xstreamcast.functions.registry import lookup
+from xstreamcast.lang import ast
+from xstreamcast.lang.context import MAP
+from xstreamcast.model import types as t
+from xstreamcast.run.compile.compiler import Compiler, Scope
+from xstreamcast.run.compile.flwor import each_result
+from xstreamcast.run.compile.values import INTEGER, ITEMS, Rep, Type, Val, one, seq
+
+_KEY = t.SequenceType(t.TYPES["anyAtomicType"])
+_MAP = Type("map")
+
+
+def looked_up(c: Compiler, target: Val, key: ast.Expr, scope: Scope) -> Val | None:
+    """``$map(key)``; None where it is not known to be one map."""
+    if target.rep is not Rep.ONE or target.type.kind != "map":
+        return None
+    target = c.bind(target)
+    found = c.value(key, scope)
+    if found.rep is Rep.SEQ or not (found.type.is_atomic or found.type.is_node):
+        return seq(f"{target.code}.invoke([{c.list(found)}])", ITEMS)
+    atom = c.bind(c.atom(found, "the key of a map look-up"))
+    if atom.rep is Rep.OPT:
+        return seq(f"{target.code}.invoke([{c.list(atom)}])", ITEMS)
+    return seq(f"({target.code}.get({atom.code}) or [])", ITEMS)
+
+
+def map_call(c: Compiler, local: str, args: tuple[ast.Expr, ...], scope: Scope) -> Val | None:
+    """A function of maps in place, where that is better than calling it."""
+    handler = _IN_PLACE.get((local, len(args)))
+    return None if handler is None else handler(c, args, scope)
+
+
+def _size(c: Compiler, args: tuple[ast.Expr, ...], scope: Scope) -> Val:
+    return one(f"{_argument(c, 'size', args[0], scope)}.size", INTEGER)
+
+
+def _put(c: Compiler, args: tuple[ast.Expr, ...], scope: Scope) -> Val:
+    target = c.bind(one(_argument(c, "put", args[0], scope), _MAP))
+    key = c.bind(c.convert(c.value(args[1], scope), _KEY, "argument 2 of map:put"))
+    return one(f"{target.code}.put({key.code}, {c.list(c.value(args[2], scope))})", _MAP)
+
+
+def _argument(c: Compiler, local: str, e: ast.Expr, scope: Scope) -> str:
+    entry = lookup(MAP, local, 1 if local == "size" else 3)
+    assert entry is not None
+    return c.convert(c.value(e, scope), entry.params[0], f"argument 1 of map:{local}").code
+
+
+def _merge(c: Compiler, args: tuple[ast.Expr, ...], scope: Scope) -> Val | None:
+    """``map:merge(for … return map:entry(k, v))``: the entries go into one map at once, the first of a key stays."""
+    loop = args[0]
+    if not isinstance(loop, ast.FLWOR) or not _is_entry(loop.result):
+        return None
+    out = c.out
+    entries = out.fresh("d")
+    out.line(f"{entries} = {{}}")
+
+    def keep(result: ast.Expr, inner: Scope) -> None:
+        assert isinstance(result, ast.FunctionCall)
+        key = c.bind(c.convert(c.value(result.args[0], inner), _KEY, "argument 1 of map:entry"))
+        value = c.list(c.value(result.args[1], inner))
+        found = f"{key.code} if type({key.code}) is str else same_key({key.code})"
+        out.line(f"{entries}.setdefault({found}, ({key.code}, {value}))")
+
+    with out.sealed():
+        each_result(c, loop, scope, keep, lambda maps: out.line(f"merge_into({entries}, {c.list(maps)})"))
+    return one(f"map_of_entries({entries})", _MAP)
+
+
+def _is_entry(e: ast.Expr) -> bool:
+    return (
+        isinstance(e, ast.FunctionCall)
+        and e.name.expanded == (MAP, "entry")
+        and len(e.args) == 2
+        and not any(isinstance(arg, ast.Placeholder) for arg in e.args)
+    )
+
+
+_IN_PLACE: dict[tuple[str, int], Callable[[Compiler, tuple[ast.Expr, ...], Scope], Val | None]] = {
+    ("size", 1): _size,
+    ("put", 3): _put,
+    ("merge", 1): _merge,
+}

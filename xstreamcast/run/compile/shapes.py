@@ -1,0 +1,108 @@
+"""Direct elements whose form is known: no names in namespaces, no content but texts (:mod:`…runtime.shapes`)."""
+
+from __future__ import annotations
+
+from xstreamcast.functions.registry import lookup
+from xstreamcast.lang import ast
+from xstreamcast.lang.context import FN
+from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT, intern
+from xstreamcast.model.types import AtomicType
+from xstreamcast.run.compile.compiler import Compiler, Scope
+from xstreamcast.run.compile.values import Val
+from xstreamcast.run.runtime.shapes import END, Event, Shape
+
+_ATOMIC = (
+    *(ast.StringLiteral, ast.IntegerLiteral, ast.DecimalLiteral, ast.DoubleLiteral),
+    *(ast.Arithmetic, ast.Unary, ast.Concat, ast.GeneralComparison, ast.ValueComparison),
+)
+
+
+def has_shape(e: ast.DirectElement, scope: Scope) -> bool:
+    """Whether nothing but texts is computed in an element."""
+    if e.name.uri or e.name.prefix or e.namespaces or any(a.name.uri or a.name.prefix for a in e.attributes):
+        return False
+    return all(
+        has_shape(part, scope) if isinstance(part, ast.DirectElement) else _is_text(part, scope) for part in e.content
+    )
+
+
+def _is_text(part: ast.Node, scope: Scope) -> bool:
+    """Whether a part of the content gives text nodes only, or atomic values only."""
+    if isinstance(part, (ast.LiteralText, *_ATOMIC)):
+        return True
+    if isinstance(part, ast.VarRef):
+        var = scope.variables.get(part.name.expanded)
+        return var is not None and var.deferred is None and var.val.type.is_atomic
+    if isinstance(part, ast.FunctionCall) and part.name.uri == FN:
+        entry = lookup(FN, part.name.local, len(part.args))
+        return entry is not None and isinstance(entry.result.item, AtomicType)
+    return _gives_texts(part)
+
+
+def _gives_texts(part: ast.Node) -> bool:
+    """``…/text()``"""
+    step = part.steps[-1] if isinstance(part, ast.Path) else part
+    return isinstance(step, ast.AxisStep) and isinstance(step.test, ast.KindTest) and step.test.kind == "text"
+
+
+def shaped(c: Compiler, e: ast.DirectElement, scope: Scope) -> tuple[str, str]:
+    """The name of the element's shape, and its texts as arguments."""
+    events: list[Event] = []
+    texts: list[str] = []
+    _write(c, e, scope, events, texts)
+    return c.out.constant(Shape(tuple(events), scope.static.base_uri)), ", ".join(texts)
+
+
+def _write(c: Compiler, e: ast.DirectElement, scope: Scope, events: list[Event], texts: list[str]) -> None:
+    from xstreamcast.run.compile.constructors import attribute_text
+
+    events.append((ELEMENT, intern(ELEMENT, "", e.name.local)))
+    for attribute in e.attributes:
+        events.append((ATTRIBUTE, intern(ATTRIBUTE, "", attribute.name.local)))
+        texts.append(_kept(c, attribute_text(c, attribute, scope)))
+    run: list[str] = []
+    for part in e.content:
+        if isinstance(part, ast.DirectElement):
+            _end_run(c, run, events, texts)
+            _write(c, part, scope, events, texts)
+        else:
+            run.append(_kept(c, _text(c, part, scope)))
+    _end_run(c, run, events, texts)
+    events.append(END)
+
+
+def _end_run(c: Compiler, run: list[str], events: list[Event], texts: list[str]) -> None:
+    """Texts side by side are one."""
+    if run:
+        events.append((TEXT, TEXT))
+        texts.append(" + ".join(run))
+        run.clear()
+
+
+def _kept(c: Compiler, code: str) -> str:
+    """Under a name, so that the parts are computed in their order."""
+    if code[0] in "'\"" or code.isidentifier():
+        return code
+    name = c.out.fresh("s")
+    c.out.line(f"{name} = {code}")
+    return name
+
+
+def _text(c: Compiler, part: ast.Node, scope: Scope) -> str:
+    from xstreamcast.run.compile.constructors import text_of
+
+    if isinstance(part, ast.LiteralText):
+        return c.out.literal(part.value)
+    assert isinstance(part, ast.Expr)
+    if not _gives_texts(part):
+        return text_of(c, part, scope)
+    out = c.out
+    found = out.fresh("l")
+    out.line(f"{found} = []")
+
+    def keep(item: Val) -> None:
+        out.line(f"{found}.append({c.text(item)})")
+
+    with out.sealed():
+        c.each(part, scope, keep)
+    return f"''.join({found})"

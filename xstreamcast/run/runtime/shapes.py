@@ -1,0 +1,105 @@
+"""Elements whose form is known before the query runs: only their texts are not.
+
+``<person name="{ … }"><age>{ … }</age></person>`` makes the same rows every time, but for those of empty texts. The
+columns are made once for each combination of texts that are there, and shared by all the trees: finished trees never
+change.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import itemgetter
+
+from xstreamcast.model.build import TreeBuilder
+from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT
+from xstreamcast.model.tree import Tree
+from xstreamcast.run.runtime.construct import ContentBuilder
+
+Event = tuple[int, int]
+"""(ELEMENT, name): begin. (ATTRIBUTE, name) and (TEXT, TEXT): with the next of the texts. (-1, 0): end."""
+END: Event = (-1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The rows of a shape with certain texts: ``pick`` takes their values from the texts, ``""`` and None."""
+
+    kind: bytearray
+    name: array[int]
+    prefix: array[int]
+    up: array[int]
+    size: array[int]
+    pick: Callable[[tuple[str | None, ...]], tuple[str | None, ...]]
+
+
+def _picker(places: list[int]) -> Callable[[tuple[str | None, ...]], tuple[str | None, ...]]:
+    if len(places) == 1:  # of one place, an itemgetter gives no tuple
+        return lambda pool: (pool[places[0]],)
+    return itemgetter(*places)
+
+
+class Shape:
+    """The form of an element without namespaces; called with its texts it gives the element."""
+
+    __slots__ = ("base_uri", "events", "known")
+
+    def __init__(self, events: tuple[Event, ...], base_uri: str | None) -> None:
+        self.events = events
+        self.base_uri = base_uri
+        self.known: dict[tuple[bool, ...], Columns] = {}
+
+    def columns(self, texts: tuple[str, ...]) -> Columns:
+        """The columns for these texts."""
+        there = tuple(map(bool, texts))
+        found = self.known.get(there)
+        if found is None:
+            found = self.known[there] = self._made(there)
+        return found
+
+    def _made(self, there: tuple[bool, ...]) -> Columns:
+        """Built once as any tree is, with the numbers of the texts as their values."""
+        kinds = [kind for kind, _ in self.events if kind in (ATTRIBUTE, TEXT)]
+        numbers = [str(n) if given or kinds[n] == ATTRIBUTE else "" for n, given in enumerate(there)]
+        builder = TreeBuilder()
+        self._replay(builder, tuple(numbers))
+        tree, empty, none = builder.finish(), len(there), len(there) + 1
+        places = [none if value is None else int(value) if value else empty for value in tree.value]
+        return Columns(tree.kind, tree.name, tree.prefix, tree.up, tree.size, _picker(places))
+
+    def _replay(self, builder: TreeBuilder, texts: tuple[str, ...]) -> None:
+        rest = iter(texts)
+        for kind, name in self.events:
+            if kind == ELEMENT:
+                builder.open(name)
+            elif kind == ATTRIBUTE:
+                builder.put_attribute(name, next(rest))
+            elif kind == TEXT:
+                builder.text(next(rest))
+            else:
+                builder.end()
+
+    def __call__(self, *texts: str) -> Tree:
+        """A tree of its own."""
+        found = self.columns(texts)
+        columns = (found.kind, found.name, found.prefix, found.up, found.size, found.pick((*texts, "", None)))
+        return Tree.of_columns(columns, self.base_uri)
+
+    def add_to(self, builder: ContentBuilder, *texts: str) -> None:
+        """The element as content of the open one."""
+        tree = builder.tree
+        if tree.namespaces:  # a default namespace may have to be undone
+            self._replay(builder, texts)
+            builder.closed, builder.spaced = True, False
+            return
+        found = self.columns(texts)
+        row = len(tree.kind)
+        tree.kind += found.kind
+        tree.name += found.name
+        tree.prefix += found.prefix
+        tree.up += found.up
+        tree.up[row] = row - builder.here
+        tree.size += found.size
+        tree.value += found.pick((*texts, "", None))
+        builder.closed, builder.spaced = True, False
