@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import os
+import pty
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +16,7 @@ from typer.testing import CliRunner
 
 from xstreamcast.cli.query import query_command
 from xstreamcast.errors import XStreamError
+from xstreamcast.lang.context import OUTPUT
 
 app = typer.Typer()
 app.command()(query_command)
@@ -88,3 +94,112 @@ def test_mistakes_are_told(file: Path) -> None:
     assert caught.value.code == "XSC0006"
     assert CliRunner().invoke(app, ["1", "--var", "n"]).exit_code == 2
     assert CliRunner().invoke(app, ["1", "--method", "html"]).exit_code == 2
+
+
+# ------------------------------------------------------------------------------------- large documents, real processes
+
+RECORD = b"<b i='%d'>text</b>"
+TWICE = "let $n := count(//b) for $b in //b[@i = 7] return $b || $n"
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("large") / "large.xml"
+    path.write_bytes(b"<a>" + b"".join(RECORD % n for n in range(400_000)) + b"</a>")
+    return path
+
+
+def started(*arguments: object, **options: object) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "xstreamcast", "query", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def test_a_large_file_is_scanned(large: Path) -> None:
+    assert run("count(//b)", str(large)) == "400000\n"
+    assert run("//b[@i = '399999']", str(large), "--threads", "2") == '<b i="399999">text</b>\n'
+    assert run("(//b)[position() < 3]/string(@i)", str(large)) == "0 1\n"
+
+
+def test_a_large_pipe_is_read_once_or_copied(large: Path) -> None:
+    with large.open("rb") as file, started(TWICE, "-", stdin=subprocess.PIPE) as process:
+        try:
+            out, err = process.communicate(file.read())
+        except BrokenPipeError:
+            out, err = process.communicate()
+    assert (process.returncode, out) == (1, b"")
+    assert err.startswith(b"xcast: XSC0080 query:1:")
+    with large.open("rb") as file, started(TWICE, "-", "--spool", stdin=subprocess.PIPE) as process:
+        out, _ = process.communicate(file.read())
+    assert (process.returncode, out) == (0, b"text400000\n")
+    with large.open("rb") as file, started(TWICE, "-", stdin=file) as process:  # a file can be read twice
+        assert process.communicate()[0] == b"text400000\n"
+
+
+def test_results_are_out_while_the_input_still_comes() -> None:
+    with started("//b/string()", "--lines", "-", stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"<a>" + RECORD % 1)
+        process.stdin.flush()
+        assert process.stdout.readline() == b"text\n"
+        process.stdin.write(b"<b>more</b></a>")
+        process.stdin.close()
+        assert process.stdout.read() == b"more\n"
+    assert process.returncode == 0
+
+
+def test_a_reader_that_has_seen_enough_is_no_fault(large: Path) -> None:
+    with started("//b", "--lines", large) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b'<b i="0">text</b>\n'
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+def test_an_interrupt_ends_it_cleanly() -> None:
+    with started("//b/string()", "--lines", "-", stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(b"<a>" + RECORD % 1)
+        process.stdin.flush()
+        assert process.stdout.readline() == b"text\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == b"xcast: interrupted\n"
+    assert process.returncode == 130
+
+
+def test_errors_in_the_middle_come_after_what_is_out() -> None:
+    with started("//b/string()", "--lines", "-", stdin=subprocess.PIPE) as process:
+        out, err = process.communicate(b"<a>" + b"".join(RECORD % n for n in range(300_000)) + b"</b>")
+    assert process.returncode == 1
+    assert out.startswith(b"text\ntext\n")
+    assert err.startswith(b"xcast: XSC0001 <stdin>:1:")
+
+
+def test_progress_is_shown_on_a_terminal(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown, terminal = pty.openpty()
+    program = (
+        "import sys; from xstreamcast.cli import main; from xstreamcast.cli.terminal import ScanProgress; "
+        "ScanProgress.AFTER = 0.0; main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", program, "query", "count(//b[@i])", str(large)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal) as process:
+        assert process.communicate()[0] == b"400000\n"
+    os.close(terminal)
+    assert b"large.xml" in os.read(shown, 1 << 16)
+    os.close(shown)
+
+
+def test_sequences_are_written_item_by_item_as_they_are_whole(file: Path) -> None:
+    for query in ("1, 2, <a/>, 3, 4", "[1, [2, 3]], 4", "(), <a/>, <b/>", "//b, 1, //b/text()"):
+        for given in ([], ["--indent"], ["--method", "text"], ["--method", "adaptive"]):
+            from xstreamcast.run.query import query as ask
+
+            parameters = {"method": given[1]} if "--method" in given else {}
+            expected = ask(query, context=file).serialise(**parameters, indent="--indent" in given)
+            assert run(query, str(file), *given) == expected + "\n"
+    options = f'declare namespace output = "{OUTPUT}"; declare option output:item-separator ";"; '
+    assert run(options + "1, 2, <a/>") == "1;2;<a/>\n"

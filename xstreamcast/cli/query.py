@@ -11,7 +11,12 @@ import typer
 from xstreamcast.errors import error
 
 if TYPE_CHECKING:
-    from xstreamcast.run.query import Result
+    from xstreamcast.cast.regions import Report
+    from xstreamcast.cli.terminal import ScanProgress
+    from xstreamcast.model.serialise import Output
+    from xstreamcast.model.structure import Structure
+    from xstreamcast.run.query import Query, Result
+    from xstreamcast.run.streams import Streams
 
 METHODS: Final = ("xml", "json", "text", "adaptive")
 
@@ -76,11 +81,16 @@ def query_command(
     ] = None,
     lines: Annotated[bool, typer.Option("--lines", help="One item per line.")] = False,
     indent: Annotated[bool, typer.Option("--indent", help="Indent XML.")] = False,
+    threads: Annotated[int, typer.Option(metavar="N", min=1, help="Scan large files by so many threads.")] = 1,
+    spool: Annotated[
+        bool, typer.Option("--spool", help="Keep a copy of a pipe while it runs, if the query must read it twice.")
+    ] = False,
 ) -> None:
     """Run an XQuery 3.1 or XCQL query once and print its result.
 
     The context item is the document FILE, or standard input if something is piped into it. Values of --var are
-    untyped text, as attributes are: $n + 1 and $n = "a" both work.
+    untyped text, as attributes are: $n + 1 and $n = "a" both work. Large documents are scanned, not loaded: results
+    are printed as soon as they are known, and memory holds what the query needs (see xcast explain).
 
     Examples:
 
@@ -90,11 +100,14 @@ def query_command(
 
       curl -s https://example.org/feed.xml | xcast query '//title/string()' --lines
 
+      zcat dump.xml.gz | xcast query 'count(//page[redirect])'
+
       xcast query -f report.xq --doc auction.xml=site.xml --var year=2024 --indent
 
       xcast query 'stream("credit")//account/creditLimit?\\[now]' --stream credit=credit.xml --now 2003-11-15
     """
-    from xstreamcast.cli.terminal import Diagnostics
+    from xstreamcast.cli.terminal import Diagnostics, readers_may_leave, scan_progress
+    from xstreamcast.run.inputs import Scanning, ignored
     from xstreamcast.run.query import compile
 
     if query_file is not None:
@@ -115,14 +128,8 @@ def query_command(
         from xstreamcast.cli.files import read_structures
 
         structures = read_structures(structure)
-    known = structures
-    if streams and not structures:
-        from xstreamcast.plan.translate import brought_structures
-
-        known = brought_structures({key: value for key, value in streams.items() if value != "-"}, {})
-    compiled = compile(
-        text, base_uri=base, variables=given, structures=known, source=str(query_file or "query")
-    )
+    early = None if streams else structures
+    compiled = compile(text, base_uri=base, variables=given, structures=early, source=str(query_file or "query"))
     for warning in compiled.warnings:
         print(f"xcast: warning: {warning}", file=sys.stderr)
     name = context or file
@@ -130,31 +137,85 @@ def query_command(
         name = "-"
     from xstreamcast.model.atomic import Untyped
 
-    sources = {key: _source(value) for key, value in streams.items()}
     report = Diagnostics()
-    result = compiled(
-        context=None if name is None else _source(name),
-        docs={key: _source(value) for key, value in _pairs(doc, "--doc").items()},
-        variables={key: Untyped(value) for key, value in given.items()},
-        streams=sources or None,
-        structures=structures,
-        report=report,
-        now=now,
-    )
-    _print(result, method, lines, indent)
+    known = _streams(compiled, {key: _source(value) for key, value in streams.items()}, structures, now, report)
+    docs = {key: _source(value) for key, value in _pairs(doc, "--doc").items()}
+    documents = [name] if name is not None else list(_pairs(doc, "--doc").values())
+    progress = scan_progress(*_scanned_file(documents))
+    outputs: list[Output] = []
+    stdout = sys.stdout  # a progress bar puts another in its place
+
+    def pause() -> None:
+        for output in outputs:
+            output.flush()
+        stdout.flush()
+
+    try:
+        with readers_may_leave():
+            result = compiled(
+                context=None if name is None else _source(name),
+                docs=docs,
+                variables={key: Untyped(value) for key, value in given.items()},
+                streams=known,
+                now=now if known is None else known.now,
+                scanning=Scanning(threads, spool=spool, progress=progress or ignored, pause=pause),
+            )
+            outputs.append(_output(result, method, lines, indent, progress))
+            outputs[0].extend(result.consume())
+            if not lines:
+                outputs[0].write("\n")
+    except KeyboardInterrupt:
+        sys.stdout.flush()
+        print("xcast: interrupted", file=sys.stderr)
+        sys.exit(130)
+    finally:
+        if progress is not None:
+            progress.close()
     report.close()
 
 
-def _print(result: Result, method: str | None, lines: bool, indent: bool) -> None:
-    from xstreamcast.model.serialise import serialise
+def _scanned_file(names: list[str]) -> tuple[str, int | None]:
+    """How a progress bar calls what is scanned, and its size as stored, if that can be known."""
+    if len(names) != 1 or names[0] == "-":
+        return ("standard input" if names == ["-"] else "scanning"), None
+    path = Path(names[0])
+    return path.name, path.stat().st_size if path.is_file() else None
+
+
+def _streams(
+    compiled: Query, sources: dict[str, Any], structures: dict[str, Structure], now: str | None, report: Report
+) -> Streams | None:
+    """The streams, read once. With the tag structures that they bring it is known which paths can match nothing."""
+    if not sources:
+        return None
+    from dataclasses import replace
+
+    from xstreamcast.lang.structures import unmatched_paths
+    from xstreamcast.run.library import moment_of
+    from xstreamcast.run.query import warning_texts
+    from xstreamcast.run.streams import Streams
+
+    made = Streams(sources, structures, None if now is None else moment_of(now), report)
+    module = compiled.executable.program.module
+    for warning in warning_texts(replace(module, warnings=unmatched_paths(module, made.structures))):
+        print(f"xcast: warning: {warning}", file=sys.stderr)
+    return made
+
+
+def _output(result: Result, method: str | None, lines: bool, indent: bool, progress: ScanProgress | None) -> Output:
+    """Where the items are written as they are computed; they are not kept."""
+    from dataclasses import replace
+
+    from xstreamcast.model.serialise import Output
 
     chosen: dict[str, Any] = {"method": method} if method else {}
     if indent:
         chosen["indent"] = True
-    write = sys.stdout.write
-    if lines:
-        for item in result:  # as they are computed
-            write(serialise([item], result.parameters(), **chosen) + "\n")
-    else:
-        write(result.serialise(**chosen) + "\n")
-    sys.stdout.flush()
+    put = sys.stdout.write
+
+    def write(text: str) -> None:
+        if progress is not None:
+            progress.hide()
+        put(text)
+
+    return Output(replace(result.parameters(), **chosen), write, lines=lines)

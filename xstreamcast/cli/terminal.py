@@ -9,10 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from time import monotonic
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 from xstreamcast.errors import error
 from xstreamcast.model.diagnostic import Diagnostic
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 SHOWN = 20
 """So many diagnostics of one code are printed; the others are counted."""
@@ -57,26 +61,80 @@ def progress_bar(label: str, total: int | None) -> Iterator[Callable[[int], None
     if not sys.stderr.isatty():
         yield lambda _: None
         return
+    with _bytes_bar() as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda count: bar.advance(task, count)
+
+
+class ScanProgress:
+    """How far a scan is, in bytes and MB/s, on a terminal's stderr: from its second second on, and while nothing is
+    written to the same terminal."""
+
+    AFTER: Final = 1.0
+
+    def __init__(self, label: str, total: int | None) -> None:
+        self.label = label
+        self.total = total
+        self.shared = sys.stdout.isatty()
+        self._since: float | None = None
+        self._bar: Progress | None = None
+
+    def __call__(self, done: int) -> None:
+        """So many bytes of the input are read."""
+        if self._bar is None:
+            now = monotonic()
+            if self._since is None:
+                self._since = now
+            if now - self._since < self.AFTER:
+                return
+            self._bar = _bytes_bar()
+            self._bar.add_task(self.label, total=self.total)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=done)
+
+    def hide(self) -> None:
+        """Something is about to be written."""
+        if self.shared:
+            self.close()
+            self._since = monotonic()
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def scan_progress(label: str, total: int | None) -> ScanProgress | None:
+    """The progress of a scan, where there is a terminal to show it on."""
+    return ScanProgress(label, total) if sys.stderr.isatty() else None
+
+
+def _bytes_bar() -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda count: bar.advance(task, count)
+    return Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+
+
+@contextmanager
+def readers_may_leave() -> Iterator[None]:
+    """Who reads our output may have seen enough (``| head``): that is no fault, and we are done."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The interpreter must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
 
 
 @contextmanager
 def output(path: str | Path | None) -> Iterator[BinaryIO]:
     """Where results go: standard output for None or ``-``, or a file that appears when it is whole."""
     if path is None or str(path) == "-":
-        try:
+        with readers_may_leave():
             yield cast(BinaryIO, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
-        except BrokenPipeError:
-            # Who read our output has seen enough, and the interpreter must not complain at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(0)
         return
     final = Path(path)
     if final.is_dir():

@@ -65,6 +65,22 @@ class Library:
             found = self.known[uri] = self._read(uri)
         return found
 
+    def absolute(self, uri: str) -> str:
+        """A URI as ``doc(uri)`` resolves it."""
+        return urljoin(self.base_uri, uri) if self.base_uri else uri
+
+    def source(self, uri: str) -> Any:
+        """What is read for ``doc(uri)``, as it was given, or a local file's path; None if there is none."""
+        for name, source in self.given.items():
+            if name == uri or (self.base_uri and urljoin(self.base_uri, name) == uri):
+                return source
+        path = path_of(uri)
+        return path if path is not None and path.is_file() else None
+
+    def give(self, uri: str, source: Any) -> None:
+        """Have ``doc(uri)`` find this."""
+        self.given = {uri: source} | {name: other for name, other in self.given.items() if name != uri}
+
     def _read(self, uri: str) -> Node:
         for name, source in self.given.items():
             if name == uri or (self.base_uri and urljoin(self.base_uri, name) == uri):
@@ -102,14 +118,21 @@ def document(source: Any) -> Item:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return parse(open_input(BytesIO(bytes(source))))
     if hasattr(source, "read"):
-        name = getattr(source, "name", None)
-        uri = Path(name).absolute().as_uri() if isinstance(name, str) and Path(name).is_file() else None
+        uri = uri_of(source)
         return parse(open_input(source), uri, uri)
     if type(source).__module__.startswith("lxml"):
         from xstreamcast.model.interop import from_lxml
 
         return from_lxml(source)
     return item_of(source)
+
+
+def uri_of(source: Any) -> str | None:
+    """The URI of a document that is read from a file: a path, or a file that was opened by one."""
+    name = source if isinstance(source, str | PathLike) else getattr(source, "name", None)
+    if not isinstance(name, str | PathLike) or not Path(name).is_file():
+        return None
+    return Path(name).absolute().as_uri()
 
 
 # ----------------------------------------------------------------------------------------- Python values and items

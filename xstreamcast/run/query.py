@@ -20,6 +20,7 @@ from xstreamcast.model.atomic import Item
 from xstreamcast.model.datetime import DateTime
 from xstreamcast.model.tree import Node
 from xstreamcast.run.evaluate import EvaluationContext, Executable, VarName
+from xstreamcast.run.recursion import folded
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
     from xstreamcast.model.diagnostic import Diagnostic
     from xstreamcast.model.serialise import Parameters
     from xstreamcast.model.structure import Structure
+    from xstreamcast.run.inputs import Scanning
+    from xstreamcast.run.single_pass import PlanCode
 
-__all__ = ["Query", "Result", "compile", "query"]
+__all__ = ["Query", "Result", "compile", "query", "query_many"]
 
 
 def query(
@@ -43,6 +46,8 @@ def query(
     variables: Mapping[str, Any] | None = None,
     now: str | datetime | DateTime | None = None,
     base_uri: str | None = None,
+    threads: int = 1,
+    spool: bool = False,
 ) -> Result:
     """Run a query and give its items as they are asked for.
 
@@ -53,12 +58,61 @@ def query(
     streams it is by default the largest valid time in them. Files named by ``doc()`` in the query are read relative
     to ``base_uri`` (the working folder if not given); the network never is.
 
+    Large documents in files and pipes are scanned, by ``threads`` at once, and only what the query looks at is kept,
+    for as long as it is needed. ``spool`` keeps a copy of an input that must be read twice and cannot be.
+
     >>> query("$n * 2", variables={"n": 21}).to_list()
     [42]
     """
     return compile(text, base_uri=base_uri, variables=tuple(variables or ()))(
-        context=context, docs=docs, streams=streams, variables=variables, now=now
+        context=context, docs=docs, streams=streams, variables=variables, now=now, threads=threads, spool=spool
     )
+
+
+def query_many(
+    texts: Iterable[str],
+    *,
+    context: Any = None,
+    docs: Mapping[str, Any] | None = None,
+    variables: Mapping[str, Any] | None = None,
+    now: str | datetime | DateTime | None = None,
+    base_uri: str | None = None,
+    threads: int = 1,
+    spool: bool = False,
+) -> list[Result]:
+    """Run several queries; those over a large document share its scan. The arguments are those of :func:`query`.
+
+    >>> many = query_many(["count(//b)", "sum(//b)"], context="<a><b>1</b><b>2</b></a>")
+    >>> [result.to_list() for result in many]
+    [[2], [3.0]]
+    """
+    from xstreamcast.run.inputs import Scanning
+    from xstreamcast.run.library import Library, document, moment_of
+    from xstreamcast.run.route import Inputs
+
+    queries = [compile(text, base_uri=base_uri, variables=tuple(variables or ())) for text in texts]
+    if not queries:
+        return []
+    moment = moment_of(now)
+    results: dict[int, Result] = {}
+    library = Library(queries[0].executable.program.static.base_uri, docs or {})
+    inputs = Inputs(queries, context, library)
+    scan = inputs.scan(spool)
+    if scan is not None:
+        from xstreamcast.run.single_pass import run_many
+
+        given = {name: _sequence(value) for name, value in queries[0]._names(variables or {})}
+        doors = {"documents": library.document, "resources": library.text}
+        scanning = Scanning(threads=threads, spool=spool)
+        answers = run_many(
+            list(scan.codes.values()), scan.inputs, scan.uris, moment, given, doors, scanning=scanning
+        )
+        results = {number: Result(queries[number], iter(a)) for number, a in zip(scan.codes, answers, strict=True)}
+    rest = [number for number in range(len(queries)) if number not in results]
+    start = None if inputs.context is None or not rest else document(inputs.context)
+    for number in rest:
+        results[number] = queries[number](context=start, docs=library.given, variables=variables, now=moment)
+    return [results[number] for number in range(len(queries))]
 
 
 def compile(
@@ -96,7 +150,7 @@ def compile(
         modules=modules or file_modules,
         structures=structures,
     )
-    return Query(text, Executable(module), warning_texts(module))
+    return Query(text, Executable(folded(module)), warning_texts(module))
 
 
 def warning_texts(module: Module) -> tuple[str, ...]:
@@ -115,6 +169,7 @@ class Query:
         self.text = text
         self.executable = executable
         self.warnings = warnings
+        self._plan: list[PlanCode | None] | None = None  # made when first needed
 
     def __call__(
         self,
@@ -127,12 +182,16 @@ class Query:
         item: Item | None = None,
         structures: Mapping[str, Structure] | None = None,
         report: Callable[[Diagnostic], None] = lambda _: None,
+        threads: int = 1,
+        spool: bool = False,
+        scanning: Scanning | None = None,
         **doors: Any,
     ) -> Result:
         """Run it; the arguments are those of :func:`query`.
 
         ``item`` is a context item as it is, of any type; ``structures`` are tag structures of streams that do not
         bring their own, by name ("": of all the others); ``report`` hears what is odd about the streams.
+        ``scanning`` says more about scans than ``threads`` and ``spool`` do, and is taken instead of them.
         """
         from xstreamcast.run.library import Library, document, moment_of
 
@@ -148,9 +207,32 @@ class Query:
                 known = Streams(known, structures, None if now is None else moment_of(now), report)
                 now = known.now
             doors["stream"] = known
+        if item is None:
+            from xstreamcast.run.inputs import Scanning
+            from xstreamcast.run.route import Inputs
+
+            chosen = scanning or Scanning(threads=threads, spool=spool)
+            inputs = Inputs([self], context, library)
+            scan = inputs.scan(chosen.spool)
+            if scan is not None:
+                from xstreamcast.run import single_pass
+
+                items = single_pass.run(
+                    scan.codes[0], scan.inputs, scan.uris, moment_of(now), given, doors, scanning=chosen
+                )
+                return Result(self, items)
+            context = inputs.context
         start = item if context is None else document(context)
         made = EvaluationContext(program, moment_of(now), start, given, **doors)
         return Result(self, self.executable.run(made))
+
+    def plan(self) -> PlanCode | None:
+        """How it scans large documents; None if it reads no document that is known before it runs."""
+        if self._plan is None:
+            from xstreamcast.run.route import planned
+
+            self._plan = [planned(self.executable.program.module)]
+        return self._plan[0]
 
     def _names(self, variables: Mapping[str, Any]) -> Iterator[tuple[VarName, Any]]:
         """Variables by expanded name: ``n``, ``p:n`` with a prefix of the query, ``{uri}n`` or ``Q{uri}n``."""
@@ -198,6 +280,11 @@ class Result(Iterable[Item]):
         while number < len(self._items) or self._more():
             yield self._items[number]
             number += 1
+
+    def consume(self) -> Iterator[Item]:
+        """The items that were not asked for before, each as it is computed, and not kept: for results of any size."""
+        rest, self._rest = self._rest, None
+        yield from rest or ()
 
     def items(self) -> list[Item]:
         """All items."""

@@ -54,6 +54,12 @@ class Streams:
             source = BytesIO(bytes(source))
         return read_regions(source, structure, self.report)
 
+    @property
+    def structures(self) -> dict[str, Structure]:
+        """The tag structures of the streams, given or brought by them."""
+        known = {name: regions.structure for name, regions in self._regions.items()}
+        return {name: structure for name, structure in known.items() if structure is not None}
+
     def __call__(self, name: str) -> Node:
         """The document node of a stream's temporal view."""
         known = self._documents.get(name)

@@ -1,0 +1,169 @@
+"""Folds in place, recursion as folds, maps as accumulators: the same answers as the functions give when called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from xstreamcast.errors import XStreamError
+from xstreamcast.run.query import compile, query
+
+ITEMS = "<s>" + "".join(f"<i n='{n}'>{n % 7}</i>" for n in range(60)) + "</s>"
+
+
+def answer(text: str, context: str | None = None) -> str:
+    return query(text, context=context).serialise(method="adaptive")
+
+
+def failure(text: str, context: str | None = None) -> str:
+    with pytest.raises(XStreamError) as caught:
+        query(text, context=context).items()
+    return caught.value.code
+
+
+# One and the same fold: in place, and called through a variable, which the compiler cannot see through.
+FOLDS = [
+    ("{}(1 to 9, 0, {})", "function($a, $b) { $a + $b }"),
+    ("{}(1 to 9, (), {})", "function($a, $b) { $a, $b }"),
+    ("{}(1 to 9, 1, {})", "function($a, $b) { $a * 2.5 + $b }"),
+    ("{}((1, 2e0, 3.5), 0, {})", "function($a, $b) { $a + $b }"),
+    ("{}((), 'zero', {})", "function($a as xs:integer, $b) as xs:integer { 1 }"),
+    ("{}(('a', 'b', 'c'), 'z', {})", "function($a, $b) { $a || $b }"),
+    ("{}(1 to 4, 7, {})", "function($a, $b) { ($a, $b)[. mod 2 = 1] }"),
+    ("{}(1 to 4, 7, {})", "function($a as xs:double*, $b as xs:double*) as xs:double* { $a, $b }"),
+    ("{}(1 to 4, true(), {})", "function($a, $b) { $b instance of xs:integer and $a instance of xs:boolean }"),
+    ("{}(//i, map {{}}, {})", "function($a, $b) { if ($a instance of map(*)) then 1 else 2 }"),
+    ("{}(1 to 3, 10, {})", "function($a, $b) { fold-left(1 to $b, $a, function($c, $d) { $c - $d }) }"),
+    ("{}(//i, 0, {})", "function($a, $b) { $a + $b }"),
+    ("{}(//i/@n, 0, {})", "function($a, $b) { $b - $a }"),
+    ("{}(1 to 3, <a/>, {})", "function($a, $b) { <b>{$a, $b}</b> }"),
+    ("{}(1 to 3, [], {})", "function($a, $b) { array { $a, $b } }"),
+    ("{}(5, 6, {})", "function($a, $b) { $a - $b }"),
+]
+
+
+@pytest.mark.parametrize(("call", "function"), FOLDS)
+@pytest.mark.parametrize("name", ["fold-left", "fold-right"])
+def test_a_fold_in_place_is_the_fold_of_a_function_value(name: str, call: str, function: str) -> None:
+    in_place = call.format(name, function)
+    called = f"let $f := ({function}, ())[1] return {call.format(name, '$f')}"
+
+    def outcome(text: str) -> str:
+        try:
+            return answer(text, ITEMS)
+        except XStreamError as error:
+            return error.code
+
+    assert outcome(in_place) == outcome(called)
+
+
+def test_the_accumulator_is_converted_before_every_step_and_the_result_after() -> None:
+    assert answer("fold-left(1 to 3, 0, function($a as xs:double, $b) as xs:double { $a + $b })") == "6.0e0"
+    assert failure("fold-left(1 to 2, 0, function($a as xs:integer, $b) { $a || '' })") == "XPTY0004"
+    assert failure("fold-left(1 to 2, 'a', function($a as xs:integer, $b) { 1 })") == "XPTY0004"
+    assert failure("fold-left(1, 0, function($a, $b) as xs:integer { 'a' })") == "XPTY0004"
+    assert failure("fold-left(1, 0, function($a, $b as xs:string) { 'a' })") == "XPTY0004"
+
+
+def test_a_fold_has_no_context_item() -> None:
+    assert failure("fold-left(1, 0, function($a, $b) { . })", "<a/>") == "XPDY0002"
+
+
+def test_functions_made_by_a_step_keep_their_own_accumulator() -> None:
+    made = "fold-left(1 to 3, (), function($a, $b) { $a, function() { count($a) * 10 + $b } })"
+    assert answer(f"{made} ! .()") == "1\n12\n23"
+
+
+# --------------------------------------------------------------------------------------------------- recursion
+
+SUM = """declare function local:sum($p as element()*) as xs:double {
+  if (empty($p)) then 0 else $p[1] + local:sum(subsequence($p, 2)) };"""
+
+
+def test_a_linear_recursion_of_any_depth_is_computed() -> None:
+    items = "<s>" + "<i>1</i>" * 30_000 + "</s>"
+    assert query(SUM + "local:sum(//i)", context=items).to_list() == [30_000.0]
+
+
+def test_a_recursion_that_may_end_early_is_not_made_to_go_on() -> None:
+    text = """declare function local:any($p as item()*) as xs:boolean {
+      if (empty($p)) then false() else $p[1] = 1 or local:any(tail($p)) };
+      local:any((1, "no number"))"""
+    assert answer(text) == "true()"
+
+
+def test_a_recursion_in_an_imported_module_is_linear_too(tmp_path: Path) -> None:
+    library = tmp_path / "m.xqm"
+    library.write_text(
+        "module namespace m = 'urn:m'; declare function m:n($p as item()*) as xs:integer "
+        "{ if (empty($p)) then 0 else 1 + m:n(tail($p)) };"
+    )
+    text = f"import module namespace m = 'urn:m' at '{library.as_uri()}'; m:n(1 to 20000)"
+    assert query(text).to_list() == [20_000]
+
+
+def test_variables_of_other_functions_keep_their_names_in_messages() -> None:
+    text = SUM + "declare function local:f($x) { let $x as xs:integer := $x return $x }; local:f('a')"
+    with pytest.raises(XStreamError, match=r"\$x:"):
+        compile(text)().items()
+
+
+# -------------------------------------------------------------------------------------------------------- maps
+
+
+@pytest.mark.parametrize("size", [0, 3, 16, 17, 40, 400])
+def test_every_version_of_a_map_stays_as_it_was(size: int) -> None:
+    text = f"""let $a := map:merge((1 to {size}) ! map:entry(., .))
+      let $b := map:put($a, 1, "one") let $c := map:put($b, "x", 3) let $d := map:remove($c, 1)
+      return ($a(1), $b(1), $c(1), $d(1), "-", ($a, $b, $c, $d) ! map:size(.), "-", $c("x"), $a("x"))"""
+    first, before = ([1], size) if size else ([], 0)
+    grown = size or 1
+    expected = [*first, "one", "one", "-", before, grown, grown + 1, grown, "-", 3]
+    assert query(text).to_list() == expected
+
+
+def test_the_key_of_a_look_up_is_one_value() -> None:
+    declared = "declare function local:f($m as map(*), $k) { $m($k) }; "
+    assert answer(declared + "local:f(map { 1: 'a' }, <k>1</k>)") == ""
+    assert answer(declared + "local:f(map { '1': 'a' }, <k>1</k>)") == '"a"'
+    assert answer(declared + "local:f(map { 1: 'a' }, [1])") == '"a"'
+    assert failure(declared + "local:f(map { 1: 'a' }, ())") == "XPTY0004"
+    assert failure(declared + "local:f(map { 1: 'a' }, (1, 2))") == "XPTY0004"
+
+
+def test_of_merged_entries_the_first_of_a_key_stays() -> None:
+    text = "let $m := map:merge(for $i at $p in (1, 2, 1.0, 'a', number('x'), number('y')) return map:entry($i, $p)) "
+    assert answer(text + "return (map:size($m), $m(1), $m(number('z')), $m('a'))") == "4\n1\n5\n4"
+    assert failure("map:merge(for $i in 1 return map:entry((1, 2), 3))") == "XPTY0004"
+
+
+# -------------------------------------------------------------------------------------------------- arithmetic
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a + b", "3e0"), ("a idiv 2", "0"), ("b idiv 2", "1"), ("n idiv 2", "-3"), ("a div 0", "xs:double('INF')"),
+        ("n div 0", "xs:double('-INF')"), ("a div b", "0.5e0"), ("a * 3", "3e0"), ("3 - a", "2e0"), ("z + 1", "()"),
+        ("z + word", "()"), ("@k * 2", "8e0"), ("a + 9007199254740993", "9007199254740992e0"), ("n mod 4", "-3e0"),
+        ("a div 2", "0.5e0"), ("2 div b", "1e0"), ("(a, z) + 1", "2e0"), ("a + 0.5", "1.5e0"), ("../r/a - 1", "0e0"),
+    ],
+)  # fmt: skip
+def test_arithmetic_on_nodes_is_that_on_their_numbers(text: str, value: str) -> None:
+    given = "<r k='4'><a>1</a><b>2</b><n>-7</n><word>x</word></r>"
+    assert answer(f"deep-equal(/r/({text}), {value})", given) == "true()"
+    kinds = f"/r/({text}) ! (. instance of xs:double), ({value}) ! (. instance of xs:double)"
+    assert len(set(query(kinds, context=given).to_list())) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("a + 1", "XPTY0004"), ("b idiv 2", "FORG0001"), ("c idiv 2", "FOAR0002"), ("c idiv 0", "FOAR0001"),
+        ("d idiv 2", "FOAR0002"), ("1 + a", "XPTY0004"), ("e idiv 0", "FOAR0001"),
+    ],
+)  # fmt: skip
+def test_arithmetic_on_nodes_fails_as_that_on_values(text: str, code: str) -> None:
+    given = "<r><a>1</a><a>2</a><b>x</b><c>NaN</c><d>-INF</d><e>5</e></r>"
+    assert failure(f"/r/({text})", given) == code

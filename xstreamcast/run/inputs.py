@@ -1,0 +1,198 @@
+"""What a query is given to read: which documents are large, which can be read twice, and keeping those that cannot.
+
+Small documents become trees; large ones are scanned. How large a pipe or a compressed file is shows when that much of
+it has been read.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO, Final, cast
+
+from xstreamcast.errors import XStreamError
+from xstreamcast.model.parse import KERNEL_FROM
+from xstreamcast.model.tree import DOCUMENT, Node
+from xstreamcast.scan.encoding import open_input, read_chunks
+
+_PIECE: Final = 1 << 18
+_PACKED: Final = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
+"""How gz, bz2, xz and zstd files begin."""
+
+PATIENCE: Final = 0.5
+"""Seconds of silence after which a pipe is taken for one that goes on."""
+
+Scannable = Path | BinaryIO | Node
+"""What a pass can range over: a file, an open file or pipe, or a document that is in memory already."""
+
+
+def ignored(*_: object) -> None:
+    """What nobody listens to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scanning:
+    """How documents are scanned. ``step``: bytes to a batch; ``progress`` hears how many bytes are done.
+
+    ``pause`` is called before the input is read on, which may take long: a good moment to show what is out.
+    """
+
+    threads: int = 1
+    step: int | None = None
+    spool: bool = False
+    progress: Callable[[int], None] = ignored
+    pause: Callable[[], None] = ignored
+
+
+class Begun(io.RawIOBase):
+    """A pipe of which the first bytes have been read, whole again."""
+
+    def __init__(self, head: bytes, file: BinaryIO) -> None:
+        self._head = memoryview(head)
+        self._file = file
+        self.name = getattr(file, "name", "<input>")
+
+    def readable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def readinto(self, buffer: Any) -> int:
+        if self._head:
+            taken = min(len(buffer), len(self._head))
+            buffer[:taken] = self._head[:taken]
+            self._head = self._head[taken:]
+            return taken
+        data = _some(self._file, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _silent(file: BinaryIO) -> bool:
+    """Whether nothing comes for a while."""
+    try:
+        return not select.select([file.fileno()], [], [], PATIENCE)[0]
+    except (OSError, ValueError):  # no file of the system's
+        return False
+
+
+def _some(file: BinaryIO, size: int) -> bytes:
+    """What is there to be read, up to a size; waits only when nothing is."""
+    return bytes(getattr(file, "read1", file.read)(size) or b"")
+
+
+def scannable(source: Any) -> Scannable | None:
+    """A source as a scan takes it; None for what is no document, or no file."""
+    if isinstance(source, Node):
+        return source if source.kind == DOCUMENT and source.row == 0 else None
+    if isinstance(source, str):
+        return None if source.lstrip("\ufeff \t\r\n").startswith("<") else Path(source)
+    if isinstance(source, PathLike):
+        return Path(source)
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return BytesIO(source)
+    return cast(BinaryIO, source) if hasattr(source, "read") else None
+
+
+def measured(source: Any, patient: bool = True) -> tuple[Any, bool]:
+    """A source, and whether it is large. A pipe is read as far as it takes to know, and given back whole.
+
+    If not ``patient``, a pipe that is silent for a while counts as large: what it has given so far can be worked on.
+    """
+    found = scannable(source)
+    if found is None or isinstance(found, Node):
+        return source, False
+    if isinstance(found, Path):
+        if not found.exists() or twice(found):
+            return source, found.is_file() and _large_file(found)
+        found = source = found.open("rb")  # a pipe that has a name
+    if twice(found):
+        at = found.tell()
+        head = found.read(8)
+        packed = head.startswith(_PACKED)
+        size = KERNEL_FROM if packed else found.seek(0, os.SEEK_END) - at
+        found.seek(at)
+        if packed:
+            large = _unpacked_is_large(found)
+            found.seek(at)
+            return source, large
+        return source, size >= KERNEL_FROM
+    pieces, size = [], 0
+    silent = False
+    while size < KERNEL_FROM and not silent:
+        piece = _some(found, _PIECE)
+        if not piece:
+            break
+        pieces.append(piece)
+        size += len(piece)
+        silent = not patient and _silent(found)
+    head = b"".join(pieces)
+    large = silent or size >= KERNEL_FROM or (head.startswith(_PACKED) and _unpacked_is_large(BytesIO(head)))
+    return cast(BinaryIO, Begun(head, found)), large
+
+
+def _large_file(path: Path) -> bool:
+    if not path.stat().st_size:
+        return False
+    with open(path, "rb") as file:
+        if file.read(8).startswith(_PACKED):
+            file.seek(0)
+            return _unpacked_is_large(file)
+    return path.stat().st_size >= KERNEL_FROM
+
+
+def _unpacked_is_large(file: BinaryIO) -> bool:
+    size = 0
+    try:
+        for chunk in read_chunks(open_input(file)):
+            size += len(chunk)
+            if size >= KERNEL_FROM:
+                return True
+    except XStreamError:  # a head that ends where a file does not; who reads it all will tell if it is damaged
+        pass
+    return False
+
+
+def twice(source: Scannable) -> bool:
+    """Whether an input can be read again."""
+    if isinstance(source, Node):
+        return True
+    if isinstance(source, Path):
+        return stat.S_ISREG(source.stat().st_mode)
+    try:
+        return source.seekable()
+    except (AttributeError, ValueError):
+        return False
+
+
+def start_of(source: Scannable) -> int | None:
+    """Where an open file stands, if it can be brought back there."""
+    return None if isinstance(source, Node | Path) or not twice(source) else source.tell()
+
+
+def rewound(source: Scannable, start: int | None) -> Scannable:
+    """An input from where it stood at first."""
+    if start is not None:
+        assert not isinstance(source, Node | Path)
+        source.seek(start)
+    return source
+
+
+@contextmanager
+def spooled(source: BinaryIO) -> Iterator[Path]:
+    """An input that cannot be read twice, as a file that is there for as long as it is needed."""
+    with tempfile.NamedTemporaryFile(prefix="xstreamcast-", suffix=".xml") as kept:
+        while piece := _some(source, _PIECE):
+            kept.write(piece)
+        kept.flush()
+        yield Path(kept.name)

@@ -1,0 +1,141 @@
+"""Which way a query takes to its documents: small ones become trees, large ones are scanned by a plan.
+
+The answer is the same either way. Nothing of the planner or the scan kernel is loaded for small documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from xstreamcast.lang import ast
+from xstreamcast.lang.context import FN
+from xstreamcast.lang.walk import descendants
+from xstreamcast.model.tree import Node
+from xstreamcast.run.inputs import Scannable, measured, scannable, twice
+from xstreamcast.run.library import Library, document, uri_of
+
+if TYPE_CHECKING:
+    from xstreamcast.plan.algebra import Plan, Source
+    from xstreamcast.run.query import Query
+    from xstreamcast.run.single_pass import PlanCode
+
+
+def planned(module: ast.Module) -> PlanCode | None:
+    """The plan of a query, compiled; None where there is no document to scan."""
+    from xstreamcast.plan.algebra import Strategy
+    from xstreamcast.plan.decompose import plan
+    from xstreamcast.run.single_pass import PlanCode
+
+    made = plan(module)
+    return None if made.strategy is Strategy.NONE else PlanCode(made)
+
+
+def document_names(module: ast.Module) -> Iterator[str]:
+    """The documents a query names itself: ``doc("name")``."""
+    for part in (module, *module.imported):
+        for call in descendants(part):
+            if isinstance(call, ast.FunctionCall) and call.name.expanded == (FN, "doc") and len(call.args) == 1:
+                (name,) = call.args
+                if isinstance(name, ast.StringLiteral):
+                    yield name.value
+
+
+def asks_for_documents(query: Query) -> bool:
+    """Whether a query computes the names of documents: they may be those that are scanned."""
+    module = query.executable.program.module
+    return any(
+        isinstance(part, ast.FunctionCall | ast.NamedFunctionRef)
+        and part.name.expanded == (FN, "doc")
+        and not (isinstance(part, ast.FunctionCall) and isinstance(part.args[0], ast.StringLiteral))
+        for each in (module, *module.imported)
+        for part in descendants(each)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The plans to run, by the numbers of their queries; what their sources are, and the URIs of these."""
+
+    codes: dict[int, PlanCode]
+    inputs: dict[Source, Scannable]
+    uris: dict[Source, str | None]
+
+
+@dataclass(slots=True)
+class Inputs:
+    """What queries were given to read. A pipe that was looked into is replaced by one that is whole."""
+
+    queries: Sequence[Query]
+    context: Any
+    library: Library
+    large: set[str | None] = field(default_factory=set)
+    """The documents that are large, by name; None is the context item."""
+
+    def scan(self, spool: bool) -> Scan | None:
+        """What to scan, and for which of the queries; None if it is better to take the documents as trees."""
+        self._look()
+        if not self.large:
+            return None
+        codes = {number: code for number, query in enumerate(self.queries) if (code := query.plan()) is not None}
+        inputs: dict[Source, Scannable] = {}
+        uris: dict[Source, str | None] = {}
+        missing: set[Source] = set()
+        for source in dict.fromkeys(source for code in codes.values() for source in code.plan.sources):
+            found = self._input(source, [code.plan for code in codes.values()], spool)
+            if found is None:
+                missing.add(source)  # nothing there: the query tells, if it gets to ask for it
+            else:
+                inputs[source] = found
+                given = self._given(source.uri)
+                name = None if source.uri is None else self.library.absolute(source.uri)
+                uris[source] = uri_of(given) or name
+        codes = {number: code for number, code in codes.items() if missing.isdisjoint(code.plan.sources)}
+        wanted = {source for code in codes.values() for source in code.plan.sources}
+        if all(isinstance(inputs[source], Node) for source in wanted):
+            return None
+        elsewhere = len(codes) < len(self.queries) or any(asks_for_documents(query) for query in self.queries)
+        if elsewhere and not all(twice(inputs[source]) for source in wanted):
+            return None  # it may have to be read for others too
+        return Scan(codes, inputs, uris)
+
+    def _look(self) -> None:
+        """Find the documents that are large, or come so slowly that it is better not to wait for the rest of them."""
+        names = {name for query in self.queries for name in document_names(query.executable.program.module)}
+        for name in (None, *names):
+            given = self._given(name)
+            if given is not None:
+                given, large = measured(given, patient=False)
+                self._put(name, given)
+                if large:
+                    self.large.add(name)
+
+    def _given(self, name: str | None) -> Any:
+        return self.context if name is None else self.library.source(self.library.absolute(name))
+
+    def _put(self, name: str | None, source: Any) -> None:
+        if name is None:
+            self.context = source
+        elif source is not self._given(name):
+            self.library.give(self.library.absolute(name), source)
+
+    def _input(self, source: Source, plans: list[Plan], spool: bool) -> Scannable | None:
+        """What a source is: scanned if it is large, else a tree."""
+        from xstreamcast.run.single_pass import scans
+
+        given = self._given(source.uri)
+        if given is None:
+            return None
+        large = source.uri in self.large
+        found = scannable(given)
+        if large and found is not None and not twice(found) and scans(plans, source) > 1 and not spool:
+            given, large = measured(given)  # it would be refused: not for being slow, but only if it is large
+            self._put(source.uri, given)
+            found = scannable(given)
+        if large and found is not None:
+            return found
+        tree = document(given) if source.uri is None else self.library.document(self.library.absolute(source.uri))
+        if source.uri is None:
+            self.context = tree
+        return scannable(tree)

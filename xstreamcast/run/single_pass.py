@@ -1,0 +1,482 @@
+"""Running a plan: scan by scan, batch by batch, and every item of the answer as soon as it is known.
+
+For each pass the scan hands over batch documents; each unit's program runs on each, its items go into its reduction's
+state or, where everything before them in the answer is out, straight into the answer. What is left of the query runs
+when the values it needs are there. A plan that keeps projected documents (strategy PROJECT) is one scan of each, and
+then the query itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+from xstreamcast.errors import XMLError, error
+from xstreamcast.lang import ast
+from xstreamcast.lang.walk import descendants
+from xstreamcast.model.atomic import Item
+from xstreamcast.model.build import TreeBuilder
+from xstreamcast.model.names import ATTRIBUTE
+from xstreamcast.model.tree import Node
+from xstreamcast.plan.algebra import Concat, Pass, Plan, Reduce, Slice, Source, Strategy, Unit, VarName
+from xstreamcast.run.evaluate import Executable
+from xstreamcast.run.inputs import Scannable, Scanning, rewound, spooled, start_of, twice
+from xstreamcast.run.reductions import Counted, Kept, Sliced
+from xstreamcast.run.units import Cut, Evaluation, Parts, UnitCode, UnitRun, codes_of
+
+if TYPE_CHECKING:
+    from pathlib import Path as FilePath
+
+    from xstreamcast.model.datetime import DateTime
+    from xstreamcast.scan.automaton import Target
+    from xstreamcast.scan.documents import BatchDocument
+    from xstreamcast.scan.path import Path
+
+
+_SPOOL: Final = "save the input to a file, or have a copy of it kept while the query runs: --spool, spool=True"
+_NEVER: Final = 1 << 62
+"""A step that no document is as long as."""
+
+
+class PlanCode:
+    """A plan's programs; they are kept with the query and run any number of times."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        units = [unit for step in plan.passes for unit in step.units]
+        parts = Parts(plan)
+        self.units: dict[VarName, UnitCode] = {}
+        for step in plan.passes:
+            self.units.update(codes_of(parts, step.units))
+        self.output: list[tuple[Unit | Executable, frozenset[VarName]]] = []
+        for part in plan.output:
+            if isinstance(part, Unit):
+                self.output.append((part, frozenset({part.variable})))
+            else:
+                self.output.append((parts.compile(part), self._needs(part)))
+        reread = {name for _, needs in self.output if isinstance(_, Executable) for name in needs}
+        reread.update(name for unit in units for name in unit.needs)
+        in_order = [part.variable for part in plan.output if isinstance(part, Unit)]
+        self.streamable = {
+            name
+            for name in in_order
+            if isinstance(self.units[name].unit.reduction, Concat | Slice)
+            and name not in reread
+            and in_order.count(name) == 1
+        }
+        """The units whose items go out at once and are not kept: nobody else asks for them."""
+
+    def _needs(self, part: ast.Expr) -> frozenset[VarName]:
+        """The units whose values an expression reads, through functions and variables of the prolog too."""
+        known = {
+            declaration.name.expanded: declaration
+            for declaration in self.plan.module.prolog
+            if isinstance(declaration, ast.FunctionDecl | ast.VariableDecl)
+        }
+        reached: set[VarName] = set()
+        waiting: list[ast.Node] = [part]
+        while waiting:
+            for node in descendants(waiting.pop()):
+                if isinstance(node, ast.VarRef | ast.FunctionCall | ast.NamedFunctionRef):
+                    name = node.name.expanded
+                    if name not in reached:
+                        reached.add(name)
+                        if name in known:
+                            waiting.append(known[name])
+        return frozenset(reached & self.units.keys())
+
+
+@dataclass(slots=True)
+class PlanRun:
+    """One run of a plan: the values of its units so far, and how much of the answer is out."""
+
+    code: PlanCode
+    evaluation: Evaluation
+    units: dict[VarName, UnitRun] = field(default_factory=dict)
+    done: set[VarName] = field(default_factory=set)
+    out: int = 0
+    """How many parts of the output are out."""
+
+    def begin(self, step: Pass) -> None:
+        """The units of a pass, with nothing taken yet."""
+        for unit in step.units:
+            self.units[unit.variable] = UnitRun(self.evaluation, self.code.units[unit.variable])
+
+    def streaming(self, step: Pass) -> UnitRun | None:
+        """The unit of a pass whose items are next in the answer."""
+        if self.out < len(self.code.output):
+            part, _ = self.code.output[self.out]
+            if isinstance(part, Unit) and part in step.units and part.variable in self.code.streamable:
+                return self.units[part.variable]
+        return None
+
+    def take(self, step: Pass, batch: BatchDocument | Whole) -> Iterator[Item]:
+        """A batch for the units of a pass; items that are known to be next in the answer come out."""
+        root, cuts = batch.tree.root, cuts_of(batch)
+        ahead = self.streaming(step)
+        counted = () if isinstance(batch, Whole) else counted_units(step)
+        for unit in step.units:
+            work = self.units[unit.variable]
+            if work is not ahead and unit not in counted:
+                work.take(root, cuts)
+        while ahead is not None:
+            yield from _streamed(ahead, root, cuts)
+            if not ahead.settled:
+                return
+            self.done.add(ahead.unit.variable)
+            self.out += 1
+            yield from self.ready()
+            ahead = self.streaming(step)
+            if ahead is not None:  # it has taken this batch, and what it took is next
+                yield from ahead.value()
+                assert isinstance(ahead.state, Kept | Sliced)
+                ahead.state.items = []
+                return
+
+    def count(self, step: Pass, batch: BatchDocument | Whole, first: int = 0) -> int:
+        """Take what the scan has counted so far, from the ``first`` of its counts on; the number of the next."""
+        if isinstance(batch, Whole):
+            return 0
+        units = counted_units(step)
+        for unit, count in zip(units, batch.counts[first:], strict=False):
+            state = self.units[unit.variable].state
+            assert isinstance(state, Counted)
+            state.count = count
+        return first + len(units)
+
+    def settled(self, step: Pass) -> bool:
+        """Whether nothing to come can change the values of a pass's units."""
+        return all(self.units[unit.variable].settled for unit in step.units)
+
+    def end(self, step: Pass) -> None:
+        """The document has ended: the units' values are known."""
+        ahead = self.streaming(step)
+        if ahead is not None:
+            self.out += 1
+        for unit in step.units:
+            self.done.add(unit.variable)
+            self.evaluation.bind_unit(self.units[unit.variable])
+
+    def ready(self) -> Iterator[Item]:
+        """The next parts of the answer, as far as all they need is known."""
+        output = self.code.output
+        while self.out < len(output):
+            part, needs = output[self.out]
+            if not needs <= self.done:
+                return
+            if isinstance(part, Unit):
+                yield from self.units[part.variable].value()
+            else:
+                yield from self.evaluation.run(part)
+            self.out += 1
+
+
+def _streamed(work: UnitRun, root: Node, cuts: Sequence[Cut]) -> Iterator[Item]:
+    """The items of a unit that go straight into the answer."""
+    state = work.state
+    if not isinstance(state, Sliced):
+        yield from work.items(root, cuts)
+        return
+    if state.settled:
+        return
+    for item in work.items(root, cuts):
+        yield from state.chosen([item])
+        if state.settled:
+            return
+
+
+# ------------------------------------------------------------------------------------------------------- scanning
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A document that is in memory, as its only batch."""
+
+    root: Node
+
+    @property
+    def tree(self) -> Any:
+        return self.root.tree
+
+
+def cuts_of(batch: BatchDocument | Whole) -> tuple[Cut, ...]:
+    """The elements of a batch that are also in the one before, or in the next."""
+    if isinstance(batch, Whole):
+        return ()
+    found = {element.row: (element.offset, True, False) for element in batch.began}
+    for element in batch.open:
+        found[element.row] = (element.offset, element.row in found, True)
+    return tuple(Cut(row, offset, before, after) for row, (offset, before, after) in found.items())
+
+
+def counted_units(step: Pass) -> tuple[Unit, ...]:
+    """The units of which the scan itself counts the nodes: nothing is captured for them."""
+    return tuple(
+        unit
+        for unit in step.units
+        if unit.path is not None and isinstance(unit.reduction, Reduce) and unit.reduction.function == "count"
+    )
+
+
+def _bearers(unit: Unit) -> Iterator[Path]:
+    """The elements whose own parts a nest's body still needs at their end."""
+    if unit.nest is not None:
+        if not all(_stands_with(part, unit.nest.path) for part in unit.nest.parts):
+            yield unit.nest.path
+        for inner in unit.nest.units:
+            yield from _bearers(inner)
+
+
+def _stands_with(part: Target, element: Path) -> bool:
+    """Whether a part of an element is in every batch that the element is in: itself, or an attribute of it."""
+    from xstreamcast.scan.automaton import Action
+
+    below = part.path.steps[len(element.steps) :]
+    if not below:
+        return part.action == Action.KEEP
+    return len(below) == 1 and below[0].test.kind == ATTRIBUTE and not below[0].deep
+
+
+def _filters(units: Sequence[Unit]) -> list[Any]:
+    """Tests that the scan makes: of records that are looked at by units with tests on that very record only."""
+    made: list[Any] = []
+    for unit in units:
+        if not unit.tests or len(unit.records) != 1:
+            continue
+        record = unit.records[0]
+        others = [other for other in units if other is not unit]
+        if all(other.records == unit.records or _apart(other, record) for other in others):
+            made.append((record, unit.tests))
+            made.extend((record, ()) for other in others if other.records == unit.records and not other.tests)
+    return made
+
+
+def _apart(unit: Unit, record: Path) -> bool:
+    """Whether no node that a unit looks at can be in a record of that path: their names part ways."""
+    return bool(unit.records) and all(_part_ways(path, record) for path in unit.records)
+
+
+def _part_ways(one: Path, other: Path) -> bool:
+    for a, b in zip(one.steps, other.steps, strict=False):
+        if a.deep or b.deep:
+            return False
+        if a.test != b.test:
+            return None not in (a.test.local, b.test.local, a.test.uri, b.test.uri) and a.test.kind == b.test.kind
+    return False
+
+
+# -------------------------------------------------------------------------------------------------------- running
+
+
+def refuse_second_reading(plan: Plan, inputs: Mapping[Source, Scannable]) -> None:
+    """XSC0080 where a document that can be read once would have to be scanned again."""
+    for source, scanned in inputs.items():
+        steps = [step for step in plan.passes if step.source == source]
+        if len(steps) < 2 or twice(scanned):
+            continue
+        second = steps[1].units[0]
+        needed = next(
+            (unit for step in plan.passes for unit in step.units if unit.variable in second.needs), steps[0].units[0]
+        )
+        text = plan.module.source
+        what = " ".join(text.text[slice(*needed.span)].split())
+        message = f"this needs {len(steps)} passes over an input that can be read once: {what} must be known before"
+        raise text.fault("XSC0080", message, second.span, _SPOOL)
+
+
+def run(
+    code: PlanCode,
+    inputs: Mapping[Source, Scannable],
+    uris: Mapping[Source, str | None],
+    now: DateTime,
+    given: dict[VarName, list[Item]] | None = None,
+    doors: dict[str, Any] | None = None,
+    *,
+    scanning: Scanning | None = None,
+) -> Iterator[Item]:
+    """The items of the answer, each as soon as it is known. ``inputs``: what the plan's sources are."""
+    scanning = scanning or Scanning()
+    if not scanning.spool:
+        refuse_second_reading(code.plan, inputs)
+    return _run(code, inputs, uris, PlanRun(code, Evaluation(now, given or {}, doors or {})), scanning)
+
+
+def run_many(
+    codes: Sequence[PlanCode],
+    inputs: Mapping[Source, Scannable],
+    uris: Mapping[Source, str | None],
+    now: DateTime,
+    given: dict[VarName, list[Item]] | None = None,
+    doors: dict[str, Any] | None = None,
+    *,
+    scanning: Scanning | None = None,
+) -> list[list[Item]]:
+    """The answers of several plans, whose passes over one document share a scan."""
+    scanning = scanning or Scanning()
+    plans = [code.plan for code in codes]
+    for source, scanned in inputs.items():
+        if not scanning.spool and not twice(scanned) and scans(plans, source) > 1:
+            message = f"these queries need {scans(plans, source)} scans of an input that can be read once"
+            raise error("XSC0080", message, hint=_SPOOL)
+    works = [PlanRun(code, Evaluation(now, given or {}, doors or {})) for code in codes]
+    answers: list[list[Item]] = [[] for _ in works]
+    with ExitStack() as stack:
+        documents = _Documents(plans, inputs, uris, scanning, stack)
+        documents.project([work for work in works if work.code.plan.strategy is Strategy.PROJECT])
+        streams = [(work, answer) for work, answer in zip(works, answers, strict=True)
+                   if work.code.plan.strategy is not Strategy.PROJECT]  # fmt: skip
+        for turn in range(max((len(work.code.plan.passes) for work, _ in streams), default=0)):
+            waiting = [(work, answer) for work, answer in streams if turn < len(work.code.plan.passes)]
+            for source in dict.fromkeys(work.code.plan.passes[turn].source for work, _ in waiting):
+                taking = [
+                    (work, work.code.plan.passes[turn], answer)
+                    for work, answer in waiting
+                    if work.code.plan.passes[turn].source == source
+                ]
+                _scan_for(taking, documents)
+        for work, answer in zip(works, answers, strict=True):
+            answer.extend(work.ready())
+    return answers
+
+
+def _scan_for(taking: list[tuple[PlanRun, Pass, list[Item]]], documents: _Documents) -> None:
+    """One scan for a pass of each of several plans."""
+    steps = [step for _, step, _ in taking]
+    for work, step, answer in taking:
+        work.begin(step)
+        answer.extend(work.ready())
+    with closing(documents.scan(steps)) as made:
+        for batch in made:
+            first = 0
+            for work, step, answer in taking:
+                answer.extend(work.take(step, batch))
+                first = work.count(step, batch, first)
+            if all(work.settled(step) for work, step, _ in taking):
+                break
+    for work, step, answer in taking:
+        work.end(step)
+        answer.extend(work.ready())
+
+
+def _run(code: PlanCode, inputs: Mapping[Source, Scannable], uris: Mapping[Source, str | None], work: PlanRun,
+         scanning: Scanning) -> Iterator[Item]:  # fmt: skip
+    plan = code.plan
+    with ExitStack() as stack:
+        documents = _Documents([plan], inputs, uris, scanning, stack)
+        if plan.strategy is Strategy.PROJECT:
+            documents.project([work])
+        else:
+            for step in plan.passes:
+                work.begin(step)
+                yield from work.ready()
+                with closing(documents.scan([step])) as made:
+                    while not work.settled(step):
+                        scanning.pause()
+                        batch = next(made, None)
+                        if batch is None:
+                            break
+                        yield from work.take(step, batch)
+                        work.count(step, batch)
+                work.end(step)
+                yield from work.ready()
+        yield from work.ready()
+
+
+class _Documents:
+    """The documents of some plans, to be scanned as often as they need."""
+
+    def __init__(
+        self,
+        plans: Sequence[Plan],
+        inputs: Mapping[Source, Scannable],
+        uris: Mapping[Source, str | None],
+        scanning: Scanning,
+        stack: ExitStack,
+    ) -> None:
+        self.inputs, self.uris, self.scanning = dict(inputs), uris, scanning
+        for source, scanned in inputs.items():
+            if not twice(scanned) and scans(plans, source) > 1:
+                self.inputs[source] = stack.enter_context(spooled(scanned))  # type: ignore[arg-type]  # a pipe
+        self.starts = {source: start_of(scanned) for source, scanned in self.inputs.items()}
+
+    def _input(self, source: Source) -> Scannable:
+        return rewound(self.inputs[source], self.starts[source])
+
+    def scan(self, steps: Sequence[Pass]) -> Generator[BatchDocument | Whole]:
+        """One scan for the units of some passes over the same document."""
+        source = steps[0].source
+        scanned = self._input(source)
+        if isinstance(scanned, Node):
+            yield Whole(scanned)
+            return
+        units = [unit for step in steps for unit in step.units if unit not in counted_units(step)]
+        yield from self._batches(
+            source,
+            scanned,
+            self.scanning,
+            targets=tuple(dict.fromkeys(target for step in steps for target in step.targets)),
+            records=tuple(dict.fromkeys(path for unit in units for path in unit.records)),
+            counts=[unit.path for step in steps for unit in counted_units(step)],
+            carry=tuple(dict.fromkeys(path for unit in units for path in _bearers(unit))),
+            filters=_filters(units),
+        )
+
+    def project(self, works: Sequence[PlanRun]) -> None:
+        """Give plans what they look at of their documents, as trees."""
+        for source in dict.fromkeys(source for work in works for source in work.code.plan.sources):
+            asking = [work for work in works if source in work.code.plan.sources]
+            steps = [step for work in asking for step in work.code.plan.passes if step.source == source]
+            root = self._projected(source, tuple(dict.fromkeys(target for step in steps for target in step.targets)))
+            for work in asking:
+                work.evaluation.bind(source.variable, root)
+
+    def _projected(self, source: Source, targets: tuple[Target, ...]) -> Node:
+        scanned = self._input(source)
+        if isinstance(scanned, Node):
+            return scanned
+        from xstreamcast.scan.path import parse_path
+
+        self.scanning.pause()
+        # The root element is the record: at most what follows it comes apart.
+        never = replace(self.scanning, step=_NEVER)
+        made = self._batches(source, scanned, never, targets=targets, records=(parse_path("/*"),))
+        trees = [batch.tree for batch in made]
+        if len(trees) == 1:
+            return trees[0].root
+        builder = TreeBuilder(self.uris.get(source), self.uris.get(source))
+        builder.start_document()
+        for tree in trees:
+            for child in tree.root.children():
+                builder.copy(child)
+        return builder.finish().root
+
+    def _batches(
+        self, source: Source, scanned: FilePath | BinaryIO, scanning: Scanning, **wanted: Any
+    ) -> Iterator[BatchDocument]:
+        from xstreamcast.scan.documents import document_batches
+        from xstreamcast.scan.scanner import STEP
+
+        uri = self.uris.get(source)
+        try:
+            yield from document_batches(
+                scanned,
+                **wanted,
+                step=scanning.step or STEP,
+                progress=scanning.progress,
+                threads=scanning.threads,
+                base_uri=uri,
+                document_uri=uri,
+            )
+        except XMLError as failure:
+            if source.uri is None:
+                raise
+            raise error("FODC0002", f"{source.uri}: {failure.message}", failure.place) from None  # as fn:doc has it
+
+
+def scans(plans: Sequence[Plan], source: Source) -> int:
+    """How often a document is scanned: once to project it, and as often as the plan with the most passes needs."""
+    streams = [plan for plan in plans if plan.strategy is not Strategy.PROJECT]
+    projects = any(source in plan.sources for plan in plans if plan.strategy is Strategy.PROJECT)
+    return projects + max((sum(step.source == source for step in plan.passes) for plan in streams), default=0)
