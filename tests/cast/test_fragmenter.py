@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from xstreamcast.cast import fragment, fragmenter
-from xstreamcast.cast.fragmenter import Fragmenter, Record
+from xstreamcast.cast import ORDERS, Order, fragment, fragmenter
+from xstreamcast.cast.fragmenter import Fragmenter
 from xstreamcast.cast.infer import infer_structure
+from xstreamcast.cast.order import Record
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Eos, Fill
 from xstreamcast.model.fragment import read_stream
@@ -83,6 +84,45 @@ def test_content_beyond_the_spill_size_waits_on_disk(monkeypatch: pytest.MonkeyP
     assert root.content.read() == document.replace(b"<item>t</item>", b'<stream:hole id="1" tsid="2"/>')
 
 
+HISTORY = parse_structure(
+    '<structure><tag id="1" name="r"><tag id="2" name="a" type="filler"><tag ref="2"/>'
+    '<tag id="3" name="v" type="temporal"><tag ref="2"/></tag></tag><tag ref="3"/><tag id="4" name="e" type="event"/>'
+    "</tag></structure>"
+)
+NASTY = (
+    b"<?p  q ?><!--before\r\n-->\n<r xmlns:p='urn:p'\t><a >x<a p:y='>'/><![CDATA[<a/>]]></a\n>"
+    b'<v vtFrom="2003-01-01" x="1" vtTo="2003-01-02"/><v vtFrom="2003-01-02" vtTo="now"><a xmlns:p="urn:q"/></v>'
+    b'<v vtFrom="2003-01-01" vtTo="2003-01-03">\xc3\xa9</v> <!-- <a> -->'
+    b'<e vtFrom="2003-01-01" vtTo="2003-01-01"/><e vtFrom="2003-01-01" vtTo="2003-01-01"/><x><a/></x>'
+    b"<a xmlns='urn:z'/><a xmlns:stream='urn:o'><a/></a></r><?after?>\n"
+)
+
+
+def test_the_fragments_are_the_same_for_every_chunk_size() -> None:
+    whole = list(Fragmenter(HISTORY).records([NASTY]))
+    assert [record.region for record in whole] == [2, 1, 3, 4, 3, 5, 5, 6, 6, 8, 7, 0]
+    for size in range(1, 70):
+        chunks = (NASTY[at : at + size] for at in range(0, len(NASTY), size))
+        assert list(Fragmenter(HISTORY).records(chunks)) == whole
+
+
+@pytest.mark.parametrize("how", ORDERS)
+def test_a_file_and_a_pipe_give_the_same_stream(how: Order, tmp_path: Path) -> None:
+    file = tmp_path / "d.xml"
+    file.write_bytes(NASTY)
+    from_file, from_pipe = io.BytesIO(), io.BytesIO()
+    assert fragment(file, from_file, HISTORY, order=how) == fragment(io.BytesIO(NASTY), from_pipe, HISTORY, order=how)
+    assert from_file.getvalue() == from_pipe.getvalue()
+
+
+def test_white_space_at_the_end_of_a_start_tag_is_left_out() -> None:
+    assert fills(b"<list ><item\n/><item a='1' ></item></list>") == {
+        0: (1, b'<list><stream:hole id="1" tsid="2"/><stream:hole id="2" tsid="2"/></list>'),
+        1: (2, b"<item/>"),
+        2: (2, b"<item a='1'></item>"),
+    }
+
+
 def test_progress_is_told_in_bytes() -> None:
     heard: list[int] = []
     document = b"<list><item/></list>"
@@ -94,11 +134,11 @@ def test_progress_is_told_in_bytes() -> None:
     ("document", "code", "says", "place"),
     [
         (b"<other/>", "XSC0040", "the root element is <other>, the structure says <list>", "d.xml:1:1"),
-        (b"<list><item></list>", "XSC0001", "mismatched tag", "d.xml:1:15"),
-        (b"<list>\n<item>", "XSC0001", "no element found", "d.xml:2:7"),
+        (b"<list><item></list>", "XSC0001", "mismatched tag", "d.xml:1:13"),
+        (b"<list>\n<item>", "XSC0001", "<item> is not closed", "d.xml:2:7"),
         (b"", "XSC0001", "no element found", "d.xml:1:1"),
-        (b"<list/><list/>", "XSC0001", "junk after document element", "d.xml:1:8"),
-        (b"<list><p:item/></list>", "XSC0001", "unbound prefix", "d.xml:1:7"),
+        (b"<list/><list/>", "XSC0001", "junk outside the document element", "d.xml:1:8"),
+        (b"<list><p:item/></list>", "XSC0001", "unbound prefix", "d.xml:1:14"),
         (b'<!DOCTYPE list SYSTEM "l.dtd"><list>&e;</list>', "XSC0001", "&e;", "d.xml:1:37"),
         (b'<list xmlns:s="urn:xstreamcast:stream"/>', "XSC0040", "the stream's own namespace", "d.xml:1:1"),
         (b'<list><item a="1" a="2"/></list>', "XSC0001", "duplicate attribute", "d.xml:1:19"),

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xstreamcast.cast import ORDERS, Order, fragment, order
-from xstreamcast.cast.fragmenter import Record
-from xstreamcast.cast.order import Spool, in_order, with_repeats
+from xstreamcast.cast.order import Record, Spool, in_order, with_repeats
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Eos, Fill, Repeat
 from xstreamcast.model.fragment import read_stream

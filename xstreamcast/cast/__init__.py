@@ -11,15 +11,14 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from xstreamcast.cast.fragmenter import Fragmenter
 from xstreamcast.cast.infer import infer_structure
 from xstreamcast.cast.materialise import Materialiser, View, materialise
-from xstreamcast.cast.order import ORDERS, Order, in_order, with_repeats, write_record
+from xstreamcast.cast.order import ORDERS, Order, in_order, with_repeats, write_records
 from xstreamcast.errors import error
 from xstreamcast.model.change import Eos
 from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import Structure
-from xstreamcast.scan.encoding import Source, open_input, plain_xml, read_chunks, source_name
+from xstreamcast.scan.encoding import Source, open_input, read_chunks, source_name
 
 __all__ = ["ORDERS", "Materialiser", "Order", "View", "fragment", "infer_structure", "materialise"]
 
@@ -54,16 +53,16 @@ def fragment(
             structure = infer_structure([first])
             return fragment(second, out, structure, order=order, seed=seed, repeat=repeat, progress=progress)
     rng = random.Random(seed)
+    from xstreamcast.cast.fragmenter import Fragmenter
+
     fragmenter = Fragmenter(structure, source_name(document))
-    records = in_order(fragmenter.records(plain_xml(document), progress), order, structure, rng)
+    records = in_order(fragmenter.blocks(document, order != "shuffle", progress), order, structure, rng)
     if repeat:
         records = with_repeats(records, repeat, rng)
     root_or_other = next(records)  # by then all of the document has been read, prefixes and all
-    writer = FragmentWriter(out, structure, fragmenter.prefix)
-    count = 0
-    for record in chain((root_or_other,), records):
-        write_record(record, out, fragmenter.prefix)
-        count += 1
+    prefix = fragmenter.prefix
+    writer = FragmentWriter(out, structure, prefix)
+    count = write_records(chain((root_or_other,), records), out, prefix)
     writer.write(Eos())
     writer.close()
     return count

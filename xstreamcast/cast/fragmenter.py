@@ -1,7 +1,8 @@
 """Fragmenting: a document and a tag structure → fillers and holes (DBPL'03 §2.1), in one pass and flat memory.
 
-Fragments are raw spans of the document with holes where other fragments were cut out; only the tags of fragment
-elements are looked at. What a fragment takes from the namespaces around it is declared on its own element.
+The scan kernel finds the fragment elements; fragments are raw spans of the document with holes where others were cut
+out (:mod:`xstreamcast.cast.cutting`). What a fragment takes from the namespaces around it is declared on its own
+element.
 
 A document that already is a temporal view is taken apart into its history: the vtFrom of a ``temporal`` or ``event``
 element becomes the valid time of its filler, versions that meet share one hole, and a life that ended is ended by a
@@ -10,69 +11,59 @@ removal. So ``materialise`` gives the same view back.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import IO, Final
-from xml.parsers import expat
+from typing import IO, Any, Final
 
+import numpy as np
+
+from xstreamcast.cast import cutting as c
+from xstreamcast.cast.automata import TagAutomaton
+from xstreamcast.cast.columns import NO_TIME
+from xstreamcast.cast.order import Block, Record, unpacked
+from xstreamcast.cast.window import Window, window_of
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.model.change import ROOT, STREAM_NAMESPACE
-from xstreamcast.model.content import ATTRIBUTE, START_TAG, declarations, stream_prefix
-from xstreamcast.model.structure import UNNAMED, Structure
+from xstreamcast.model.content import ATTRIBUTE, START_TAG, attribute_text, declarations, declares, stream_prefix
+from xstreamcast.model.structure import Structure
 from xstreamcast.model.time import NOW, Instant, parse_instant
-from xstreamcast.scan.normalise import parse_fault
+from xstreamcast.scan import layout as t
+from xstreamcast.scan.automaton import DOCUMENT_STATE
+from xstreamcast.scan.encoding import Source
+from xstreamcast.scan.layout import (
+    FLAG_BITS,
+    INNER,
+    LEVEL_WORDS,
+    R_END,
+    R_FLAGS,
+    R_FROM,
+    R_START,
+    R_STATE,
+    ROW_WORDS,
+    SCOPE,
+    START,
+    STATE,
+)
+from xstreamcast.scan.scanner import Scanner
+from xstreamcast.scan.vector import Bytes
 
 SPILL: Final = 1 << 20
 """A fragment's content beyond so many bytes waits on disk for its end."""
 
-
-@dataclass(slots=True)
-class Record:
-    """One fragment on its way out: a filler, or (``ends``) the end of a temporal element's life.
-
-    ``children`` counts the records of the fragments cut out of it; ``level`` is its depth among fragments.
-    """
-
-    level: int
-    region: int
-    tsid: int
-    valid_time: Instant | None
-    content: bytes | IO[bytes]
-    length: int
-    children: int = 0
-    ends: bool = False
-    again: bool = False
-    version: int = 0
-
-
-@dataclass(slots=True)
-class _Node:
-    """A tag as the scan meets it: where each child leads, and whether any fragment can lie below."""
-
-    tsid: int
-    fragment: bool
-    timed: bool
-    children: dict[str, _Node] = field(default_factory=dict)
-    live: bool = False
+_INSTRUCTION: Final = re.compile(rb"<\?([^\s?]+)\s*(.*)\?>", re.DOTALL)
+_ENTITY: Final = re.compile(rb"&[^;\s<&]*;?")
 
 
 @dataclass(slots=True)
 class _Open:
-    """A fragment whose end has not come. ``last`` is the timed child that ended at ``last_end``, if one just did."""
+    """A fragment whose end has not come: its slot, and its content so far."""
 
-    node: _Node
-    region: int
-    valid_time: Instant | None
-    valid_to: Instant | None
-    empty: bool
-    version: int = 0
+    slot: Any
     parts: list[bytes] = field(default_factory=list)
     held: int = 0
     spill: IO[bytes] | None = None
-    children: int = 0
-    last: _Open | None = None
-    last_end: int = -1
 
     def add(self, data: bytes) -> None:
         if not data:
@@ -86,262 +77,273 @@ class _Open:
             self.parts.clear()
             self.held = 0
 
-    def content(self) -> tuple[bytes | IO[bytes], int]:
+    def record(self) -> Record:
+        content: bytes | IO[bytes]
         if self.spill is None:
-            data = b"".join(self.parts)
-            return data, len(data)
-        self.spill.writelines(self.parts)
-        length = self.spill.tell()
-        self.spill.seek(0)
-        return self.spill, length
+            content = b"".join(self.parts)
+            length = len(content)
+        else:
+            self.spill.writelines(self.parts)
+            length = self.spill.tell()
+            self.spill.seek(0)
+            content = self.spill
+        slot = self.slot.tolist()
+        time = slot[c.FROM] if slot[c.FROM] != NO_TIME else None
+        return Record(
+            slot[c.LEVEL], slot[c.REGION], slot[c.TSID], time, content, length, slot[c.CHILDREN],
+            version=slot[c.VERSION],
+        )  # fmt: skip
 
 
-def _nodes(structure: Structure) -> _Node:
-    """The structure as a graph of scan nodes; names spelled as expat does, ``uri local``."""
-    nodes = {
-        tag.id: _Node(tag.id, tag.fragment or tag.id == structure.root, tag.timed) for tag in structure.tags.values()
-    }
-    for tag in structure.tags.values():
-        for child in tag.children:
-            name = structure.tag(child).name
-            spelled = name[1:].replace("}", " ") if name.startswith("{") else name
-            nodes[tag.id].children[spelled] = nodes[child]
-        below = structure.descendants([tag.id])
-        nodes[tag.id].live = any(structure.tag(tsid).fragment for tsid in below)
-    document = _Node(UNNAMED, False, False, {}, True)
-    name = structure.tag(structure.root).name
-    document.children[name[1:].replace("}", " ") if name.startswith("{") else name] = nodes[structure.root]
-    return document
+class _Scanner(Scanner):
+    """Rows of all that has ended, whatever is still open around it; and the documents that are refused at sight."""
+
+    def rows(self) -> Any:
+        """Take the rows away."""
+        count = int(self.regs[t.ROWS])
+        self.regs[t.ROWS] = 0
+        return self.out[: count * ROW_WORDS].reshape(-1, ROW_WORDS).copy()
+
+    def _attend(self, b: Bytes, status: int) -> None:
+        super()._attend(b, status)
+        automaton = self.automaton
+        assert isinstance(automaton, TagAutomaton)
+        if status == t.NEW_DECLARATION:
+            _, uri = self.symbols.declared[len(self.symbols.texts) - 1]
+            if uri == STREAM_NAMESPACE:
+                hint = "a fragment stream cannot be fragmented"
+                raise self.refused(b, "the document uses the stream's own namespace", hint)
+        elif status == t.NEW_TRANSITION and self.regs[t.FIRST] == DOCUMENT_STATE:
+            reached = automaton.transitions[DOCUMENT_STATE * automaton.stride + int(self.regs[t.SECOND])]
+            if automaton.keys[reached] == "wrong":
+                structure = automaton.structure
+                expected = structure.lexical(structure.tag(structure.root).name)
+                name = START_TAG.match(bytes(b[self.position : self.position + (1 << 16)]))
+                found = name[1].decode().rpartition(":")[2] if name else "?"
+                hint = f"is this the structure of <{expected}> documents?"
+                raise self.refused(b, f"the root element is <{found}>, the structure says <{expected}>", hint)
+
+    def refused(self, b: Bytes, message: str, hint: str) -> XStreamError:
+        """A document that is well-formed, and cannot be cut, as the tag at hand says."""
+        return error("XSC0040", message, self.fault(b, self.position, message).place, hint)
+
+    def fault(self, b: Bytes, at: int, message: str, hint: str = "") -> XStreamError:
+        if message == "undefined entity":
+            entity = _ENTITY.match(bytes(b[at : at + 256]))
+            message = f"entity {entity[0].decode(errors='replace')} has no declaration here" if entity else message
+        return super().fault(b, at, message, hint)
 
 
 class Fragmenter:
-    """Cuts one document; iterate over :meth:`records` for its fragments, each when its end tag has come."""
+    """Cuts one document; :meth:`blocks` gives its fragments, each once its end tag has come."""
 
     def __init__(self, structure: Structure, source: str = "<document>") -> None:
         if structure.unnamed:
             raise error("XSC0040", "the structure has no root element", Place(source), "give the root tag a name")
         self.structure = structure
         self.source = source
-        self.node = _nodes(structure)
-        self.nodes: list[_Node] = []
-        self.dead = 0  # elements open inside a subtree no fragment can lie in
+        self.automaton = TagAutomaton(structure)
+        self.timed = frozenset(tag.id for tag in structure.tags.values() if tag.timed)
+        self.events = frozenset(tag.id for tag in structure.tags.values() if tag.type == "event")
+        self.scanner = _Scanner(self.automaton, source, 1 << 15)
         self.open: list[_Open] = []
-        self.done: list[Record] = []
+        self.root: _Open | None = None
         self.next_region = ROOT
-        self.buffer = bytearray()
-        self.base = 0  # the document's offset of the buffer's first byte
         self.cursor = 0  # all before it is in a fragment
-        self.scope: list[tuple[str, str]] = []
-        self.declared = 0  # how many of them by the start tag to come
-        self.prolog: list[bytes] = []
-        self.prefix = "stream"  # for the stream's own elements: one the document does not use
-        self.parser = parser = expat.ParserCreate("utf-8", " ")
-        parser.StartElementHandler = self.start
-        parser.EndElementHandler = self.end
-        parser.StartNamespaceDeclHandler = self.declare
-        parser.EndNamespaceDeclHandler = self.undeclare
-        parser.CommentHandler = self.comment
-        parser.ProcessingInstructionHandler = self.instruction
+        self.holes = c.Texts()  # by namespace context: how a hole begins there
+        self.prolog: list[bytes] = []  # comments and processing instructions before the root element
+        self.epilog: list[bytes] = []  # and after it
+
+    @property
+    def prefix(self) -> str:
+        """For the stream's own elements: one the document does not use. Known when all of it has been read."""
+        used = {prefix for prefix, _ in self.scanner.symbols.declared.values()}
+        prefix = "stream" if "stream" not in used else "xcast"
+        while prefix in used:
+            prefix += "_"
+        return prefix
 
     def records(self, chunks: Iterable[bytes], progress: Callable[[int], None] = lambda _: None) -> Iterator[Record]:
         """The fragments of a document given as plain XML, in the order of their ends; the root's is the last."""
-        try:
-            for chunk in chunks:
-                self.buffer += chunk
-                self.parser.Parse(chunk, False)
-                yield from self.take_done()
-                self.drain()
-                progress(len(chunk))
-            self.parser.Parse(b"", True)
-        except expat.ExpatError as fault:
-            text = bytes(self.buffer[max(0, self.parser.ErrorByteIndex - self.base) :])
-            raise parse_fault(fault, self.source, text) from None
-        if self.open:  # only the root is: it waits for the comments that may follow it
-            root = self.open[0]
-            root.add(b"".join(b"\n" + piece for piece in self.prolog))
-            self.end_life(root, root)
-            self.emit(self.open.pop())
-        yield from self.take_done()
+        for block in self._blocks(Window(None, chunks), 0, False, progress):
+            yield from unpacked(block) if isinstance(block, Block) else (block,)
 
-    def take_done(self) -> Iterator[Record]:
-        done, self.done = self.done, []
-        return iter(done)
+    def blocks(
+        self, source: Source, by_level: bool, progress: Callable[[int], None] = lambda _: None
+    ) -> Iterator[Block | Record]:
+        """The fragments of a document, many at a time: those of each level in order, or all in the order they end."""
+        yield from self._blocks(*window_of(source), by_level, progress)
 
-    def drain(self) -> None:
-        """Hand what is certain to belong to the innermost open fragment over to it, and let go of the bytes."""
-        safe = self.parser.CurrentByteIndex - self.base
-        if self.open and safe > self.cursor and self.nodes:
-            self.open[-1].add(bytes(self.buffer[self.cursor : safe]))
-            self.cursor = safe
-        if not self.nodes:
-            self.cursor = max(self.cursor, safe)
-        del self.buffer[: self.cursor]
-        self.base += self.cursor
-        self.cursor = 0
+    def _blocks(
+        self, window: Window, begin: int, by_level: bool, progress: Callable[[int], None]
+    ) -> Iterator[Block | Record]:
+        scanner = self.scanner
+        scanner.regs[t.POS] = self.cursor = begin
+        told = 0
+        while True:
+            status = scanner.run(window.b, window.n, window.limit(scanner.position))
+            rows = scanner.rows()
+            yield from self.part(window.b, rows, scanner.position, by_level)
+            self.cursor = scanner.position
+            progress(window.offset + scanner.position - told)
+            told = window.offset + scanner.position
+            if status == t.FULL:
+                scanner.make_room(len(rows))
+            elif status == t.MORE:
+                keep = scanner.position
+                if scanner.regs[t.MODE] != t.CONTENT:
+                    keep = min(keep, int(scanner.regs[t.BODY]))  # it may be a comment outside the root
+                gone = window.more(keep, scanner)
+                if gone is None:
+                    break
+                self.moved(gone)
+        scanner.finish(window.b, window.n)
+        yield from self.last()
 
-    def place(self) -> Place:
-        return Place(self.source, self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1)
+    def moved(self, by: int) -> None:
+        """The buffer begins so many bytes later."""
+        self.cursor -= by
+        for opened in self.open:
+            opened.slot[[c.START, c.INNER, c.LAST_END]] -= by
 
-    def fault(self, message: str, hint: str) -> XStreamError:
-        return error("XSC0040", message, self.place(), hint)
+    def last(self) -> Iterator[Block | Record]:
+        """The root's record: it has waited for the comments that may follow it."""
+        root = self.root
+        assert root is not None, "a document has a root element"
+        root.add(b"".join(b"\n" + piece for piece in self.epilog))
+        slot = root.slot
+        if slot[c.FROM] != NO_TIME and slot[c.TO] != NOW:
+            slot[c.CHILDREN] += 1
+            yield Record(1, int(slot[c.REGION]), int(slot[c.TSID]), int(slot[c.TO]), b"", 0, ends=True)
+        yield root.record()
 
-    # -- expat events -----------------------------------------------------------------------------------------------
+    # -- one part of the document ----------------------------------------------------------------------------------
 
-    def declare(self, prefix: str | None, uri: str | None) -> None:
-        if uri == STREAM_NAMESPACE:
-            raise self.fault("the document uses the stream's own namespace", "a fragment stream cannot be fragmented")
-        self.scope.append((prefix or "", uri or ""))
-        self.declared += 1
-        if prefix == self.prefix:
-            self.prefix = f"{prefix}_" if prefix != "stream" else "xcast"
-
-    def undeclare(self, _: str | None) -> None:
-        self.scope.pop()
-
-    def comment(self, data: str) -> None:
-        if not self.nodes:  # outside the root element; inside, it is part of a span
-            self.prolog.append(f"<!--{data}-->".encode())
-
-    def instruction(self, target: str, data: str) -> None:
-        if not self.nodes:
-            self.prolog.append(f"<?{target} {data}?>".encode() if data else f"<?{target}?>".encode())
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        declared, self.declared = self.declared, 0
-        if self.dead:
-            self.dead += 1
+    def part(self, b: Bytes, rows: Any, to: int, by_level: bool) -> Iterator[Block | Record]:
+        """Cut what has been scanned since the last part."""
+        tags = self.automaton.tags()
+        own = tags[rows[:, R_STATE]]
+        outside = rows[own < 0]
+        rows, own = rows[own >= 0], own[own >= 0]
+        began = rows[:, R_START] >= self.cursor
+        ended = rows[~began][np.argsort(rows[~began][:, R_START])]  # the innermost of those open, outermost first
+        slots = self.slots(b, rows[began], own[began], tags)
+        opened = len(self.open)
+        for k, end in enumerate(ended[:, R_END].tolist(), opened - len(ended)):
+            slots[k, c.END] = end
+        self.misc(b, outside, slots)
+        texts = c.Texts()
+        self.dress(b, slots[opened:], texts)
+        if not len(slots):
             return
-        node = self.node.children.get(name)
-        if node is None or not (node.fragment or node.live):
-            if not self.nodes:
-                self.wrong_root(name)
-            self.dead = 1
-            return
-        self.nodes.append(self.node)
-        self.node = node
-        if node.fragment:
-            self.cut(node, attributes, declared)
-
-    def end(self, _: str) -> None:
-        if self.dead:
-            self.dead -= 1
-            return
-        if self.node.fragment:
-            self.close()
-        self.node = self.nodes.pop()
-
-    def wrong_root(self, name: str) -> None:
-        expected = self.structure.lexical(self.structure.tag(self.structure.root).name)
-        found = name.rpartition(" ")[2]
-        hint = f"is this the structure of <{expected}> documents?"
-        raise self.fault(f"the root element is <{found}>, the structure says <{expected}>", hint)
-
-    # -- cutting ----------------------------------------------------------------------------------------------------
-
-    def cut(self, node: _Node, attributes: dict[str, str], declared: int) -> None:
-        """A fragment element begins: a hole in the fragment around it, a new fragment open."""
-        at = self.parser.CurrentByteIndex - self.base
-        tag = START_TAG.match(self.buffer, at)
-        assert tag is not None, "expat has just read it"
-        valid_from, valid_to = self.lifespan(node, attributes)
-        raw = tag[2]
-        if valid_from is not None:
-            raw = b"".join(m[0] for m in ATTRIBUTE.finditer(raw) if m[1] not in (b"vtFrom", b"vtTo"))
-        around = self.open[-1] if self.open else None
-        version = 0
-        if around is not None:
-            region, version = self.place_hole(around, node, valid_from, at)
-        else:
-            region = self.new_region()
-        opened = _Open(node, region, valid_from, valid_to, bool(tag[3]), version)
-        if around is None and self.prolog:
-            opened.add(b"".join(piece + b"\n" for piece in self.prolog))
-            self.prolog.clear()
-        inherited = self.inherited(declared)
-        opened.add(b"<" + tag[1] + declarations(inherited) + raw + tag[3] + b">")
-        self.open.append(opened)
-        self.cursor = tag.end()
-
-    def new_region(self) -> int:
-        self.next_region += 1
-        return self.next_region - 1
-
-    def place_hole(self, around: _Open, node: _Node, valid_from: Instant | None, at: int) -> tuple[int, int]:
-        """A new hole; or none, where a version goes on directly from the one before it, or an event follows one.
-
-        Events of one hole at the same instant are told apart, and kept in order, by their versions.
-        """
-        around.add(bytes(self.buffer[self.cursor : at]))
-        before = around.last
-        adjacent = before is not None and around.last_end == self.base + at and before.node is node
-        if before is not None and adjacent and valid_from is not None and before.valid_time is not None:
-            if self.structure.tag(node.tsid).type == "event":
-                follows = before.valid_time <= valid_from
+        region = self.next_region
+        done, out, self.next_region, groups = c.cut(
+            b, self.cursor, to, region, slots, opened, self.holes, texts, by_level
+        )
+        self.hand_over(slots, out)
+        at = 0
+        for first, end, edge in groups:
+            if edge == at:
+                yield self.open[int(done[first, c.D_SLOT])].record()
             else:
-                follows = before.valid_to == valid_from > before.valid_time
-            if follows:
-                before.valid_to = NOW  # its end is the next one's beginning: no removal needed
-                return before.region, before.version + 1 if before.valid_time == valid_from else 0
-        self.settle(around)
-        region = self.new_region()
-        prefix, declared = stream_prefix(dict(self.scope))
-        around.add(f'<{prefix}:hole{declared} id="{region}" tsid="{node.tsid}"/>'.encode())
-        return region, 0
+                yield Block(int(done[first, c.D_LEVEL]) if by_level else -1, end - first, out[at:edge].tobytes())
+            at = edge
+        self.open = [opened for opened in self.open if opened.slot[c.END] < 0]
 
-    def settle(self, around: _Open) -> None:
-        """No version follows directly on the last timed child: if its life has ended, say so."""
-        last, around.last = around.last, None
-        if last is not None:
-            self.end_life(last, around)
+    def slots(self, b: Bytes, rows: Any, tags: Any, tag_of: Any) -> Any:
+        """The fragments of a part: open before, begun and ended in it, begun and left open."""
+        scanner = self.scanner
+        levels = scanner.stack[: (scanner.depth + 1) * LEVEL_WORDS].reshape(-1, LEVEL_WORDS)[1:]
+        left = levels[(tag_of[levels[:, STATE]] >= 0) & (levels[:, START] >= self.cursor)]
+        made = np.zeros((len(self.open) + len(rows) + len(left), c.SLOT_WORDS), np.int64)
+        for k, opened in enumerate(self.open):
+            made[k] = opened.slot
+            made[k, c.LENGTH] = 0
+            made[k, c.END] = -1
+        fresh = made[len(self.open) :]
+        fresh[:, c.START] = np.concatenate([rows[:, R_START], left[:, START]])
+        fresh[:, c.INNER] = np.concatenate([rows[:, R_FROM], left[:, INNER]])
+        fresh[:, c.END] = np.concatenate([rows[:, R_END], np.full(len(left), -1)])
+        fresh[:, c.TSID] = np.concatenate([tags, tag_of[left[:, STATE]]])
+        fresh[:, c.CONTEXT] = np.concatenate([rows[:, R_FLAGS] >> FLAG_BITS, left[:, SCOPE]])
+        fresh[:, [c.DECLARED, c.ATTRIBUTES, c.LAST_REGION]] = -1
+        fresh[:, [c.FROM, c.TO]] = NO_TIME
+        fresh[:, c.EVENT] = np.isin(fresh[:, c.TSID], list(self.events))
+        made[len(self.open) :] = fresh[np.argsort(fresh[:, c.START])]
+        return made
 
-    def end_life(self, ended: _Open, around: _Open) -> None:
-        if ended.valid_to not in (None, NOW):
-            around.children += 1
-            self.done.append(Record(len(self.open), ended.region, ended.node.tsid, ended.valid_to, b"", 0, ends=True))
+    def hand_over(self, slots: Any, out: Bytes) -> None:
+        """What the part adds to the fragments that began before it, or do not end in it."""
+        before = len(self.open)
+        for k, opened in enumerate(self.open):
+            opened.slot = slots[k]
+            opened.add(out[slots[k, c.AT] - slots[k, c.LENGTH] : slots[k, c.AT]].tobytes())
+        loose = (slots[before:, c.END] < 0) | (slots[before:, c.LEVEL] == 0)
+        for slot in slots[before:][loose]:
+            opened = _Open(slot.copy())
+            if slot[c.LEVEL] == 0:
+                self.root = opened
+                opened.add(b"".join(piece + b"\n" for piece in self.prolog))
+            opened.add(out[slot[c.AT] - slot[c.LENGTH] : slot[c.AT]].tobytes())
+            self.open.append(opened)
 
-    def lifespan(self, node: _Node, attributes: dict[str, str]) -> tuple[Instant | None, Instant | None]:
-        if not node.timed or "vtFrom" not in attributes:
-            return None, None
-        begin = parse_instant(attributes["vtFrom"], self.place())
-        if self.structure.tag(node.tsid).type == "event":
-            if parse_instant(attributes.get("vtTo", attributes["vtFrom"]), self.place()) != begin:
-                raise self.fault("an event that lasts", "its vtFrom and vtTo differ; is the tag temporal?")
-            return begin, NOW
-        return begin, parse_instant(attributes.get("vtTo", "now"), self.place())
+    def misc(self, b: Bytes, rows: Any, slots: Any) -> None:
+        """Comments and processing instructions outside the root element; inside, they are part of a span."""
+        for start, end in rows[:, [R_START, R_END]].tolist():
+            piece = bytes(b[start:end]).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            instruction = _INSTRUCTION.fullmatch(piece)
+            if instruction is not None:
+                piece = b"<?" + instruction[1] + (b" " + instruction[2] if instruction[2] else b"") + b"?>"
+            before = self.root is None and (not len(slots) or start < slots[0, c.START])
+            (self.prolog if before else self.epilog).append(piece)
 
-    def inherited(self, declared: int) -> dict[str, str]:
-        """The namespaces in scope that the start tag itself does not declare."""
-        if not self.scope or len(self.open) == 0:
-            return {}
-        own = {prefix for prefix, _ in self.scope[len(self.scope) - declared :]} if declared else set()
-        outer = dict(self.scope[: len(self.scope) - declared])
-        return {prefix: uri for prefix, uri in outer.items() if prefix not in own and (prefix or uri)}
+    # -- what is written on a fragment's own element ----------------------------------------------------------------
 
-    def close(self) -> None:
-        """A fragment element ends."""
-        opened = self.open[-1]
-        if not opened.empty:
-            at = self.parser.CurrentByteIndex - self.base
-            end = self.buffer.index(b">", at) + 1
-            opened.add(bytes(self.buffer[self.cursor : end]))
-            self.cursor = end
-        self.settle(opened)
-        if len(self.open) == 1:
+    def dress(self, b: Bytes, slots: Any, texts: c.Texts) -> None:
+        """The lifespans, and the declarations, of the fragments that begin in a part."""
+        contexts = self.scanner.symbols.contexts
+        for scope in contexts[len(self.holes.offsets) - 1 :]:
+            prefix, declared = stream_prefix(scope)
+            self.holes.add(f'<{prefix}:hole{declared} id="'.encode())
+        for k in np.flatnonzero(np.isin(slots[:, c.TSID], list(self.timed))).tolist():
+            self.lifespan(b, slots[k], texts)
+        known: dict[tuple[int, bytes], int] = {}
+        first = 0 if self.open else 1  # the root takes nothing from around it
+        for k in np.flatnonzero(slots[first:, c.CONTEXT]).tolist():
+            slot = slots[first + k]
+            tag = bytes(b[slot[c.START] : slot[c.INNER]])
+            key = int(slot[c.CONTEXT]), tag if b"xmlns" in tag else b""
+            if key not in known:
+                names = inherited(contexts[key[0]], key[1])
+                known[key] = texts.add(declarations(names)) if names else -1
+            slot[c.DECLARED] = known[key]
+
+    def lifespan(self, b: Bytes, slot: Any, texts: c.Texts) -> None:
+        """The valid time of a fragment that has one; it leaves the attributes."""
+        tag = START_TAG.fullmatch(bytes(b[slot[c.START] : slot[c.INNER]]))
+        assert tag is not None, "the kernel has just read it"
+        own = list(ATTRIBUTE.finditer(tag[2]))
+        values = {match[1]: attribute_text(match[2]) for match in own if match[1] in (b"vtFrom", b"vtTo")}
+        if b"vtFrom" not in values:
             return
-        self.open.pop()
-        around = self.open[-1]
-        if opened.valid_time is not None:
-            around.last, around.last_end = opened, self.base + self.cursor
-        around.children += 1
-        self.emit(opened)
+        try:
+            slot[c.FROM], slot[c.TO] = self.instants(int(slot[c.TSID]), values[b"vtFrom"], values.get(b"vtTo"))
+        except XStreamError as fault:
+            place = self.scanner.fault(b, int(slot[c.START]), "").place
+            raise error(fault.code, fault.message, place, fault.hint) from None
+        others = (match[0] for match in own if match[1] not in (b"vtFrom", b"vtTo"))
+        slot[c.ATTRIBUTES] = texts.add(b"".join(others))
 
-    def emit(self, opened: _Open) -> None:
-        content, length = opened.content()
-        opened.parts = []
-        opened.spill = None
-        self.done.append(
-            Record(
-                len(self.open), opened.region, opened.node.tsid, opened.valid_time, content, length, opened.children,
-                version=opened.version,
-            )
-        )  # fmt: skip
+    def instants(self, tsid: int, begin: str, end: str | None) -> tuple[Instant, Instant]:
+        since = parse_instant(begin)
+        if tsid in self.events:
+            if end is not None and parse_instant(end) != since:
+                raise error("XSC0040", "an event that lasts", None, "its vtFrom and vtTo differ; is the tag temporal?")
+            return since, NOW
+        return since, NOW if end is None else parse_instant(end)
+
+
+def inherited(scope: dict[str, str], tag: bytes) -> dict[str, str]:
+    """The namespaces in scope that a start tag does not declare itself."""
+    own = {match[1][6:].decode() for match in ATTRIBUTE.finditer(tag) if declares(match)}
+    return {prefix: uri for prefix, uri in scope.items() if prefix not in own and prefix != "xml" and (prefix or uri)}

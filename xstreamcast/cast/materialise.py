@@ -14,14 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
+from typing import NamedTuple
 
+from xstreamcast.cast.reader import read_batches
 from xstreamcast.cast.regions import Filling, Region, Regions, Report
 from xstreamcast.errors import error
 from xstreamcast.model.change import ROOT
-from xstreamcast.model.content import ATTRIBUTE, Hole, Mutable, Piece, TopTag, declarations, write_content
+from xstreamcast.model.content import ATTRIBUTE, Hole, Mutable, Opened, Piece, TopTag, declarations, write_content
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import read_stream
+from xstreamcast.model.fragment import Arrival
+from xstreamcast.model.framing import FRAGMENT_LIMIT
 from xstreamcast.model.structure import UNNAMED, Structure
 from xstreamcast.model.time import NOW, Instant, Interval, event_lifespan, format_instant, version_lifespan
 from xstreamcast.scan.encoding import Source
@@ -86,8 +89,7 @@ class Materialiser(Regions):
         return sum(diagnostic.code == "XSC0030" for diagnostic in found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Enter:
+class _Enter(NamedTuple):
     """A region to be rendered at this place."""
 
     region: Region | None
@@ -97,8 +99,7 @@ class _Enter:
     holder: Filling | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Leave:
+class _Leave(NamedTuple):
     """The end of a region: it is off the path again."""
 
     region: Region
@@ -118,23 +119,27 @@ class _Splice:
         self.now = view.now if view.now is not None else max(regions.now, self.at or regions.now)
         self.report = report
         self.path: set[int] = set()  # identities of the regions around the cursor: an id may be used again
+        self.met: set[int] = set()  # the regions at whose holes the cursor was
 
     def run(self) -> Iterator[bytes]:
         stack: list[Iterator[_Step]] = [self.roots()]
         last = b""
         while stack:
             step = next(stack[-1], None)
+            if isinstance(step, _Enter):
+                steps = self.enter(step)
+                if not isinstance(steps, bytes):
+                    if steps is not None:
+                        stack.append(steps)
+                    continue
+                step = steps
             if step is None:
                 stack.pop()
             elif isinstance(step, bytes):
-                if step and step[0] in _BORDER:
+                if step and step[0] in _BORDER and last[-1:] in b"]\r":
                     step = _across(last, step)
                 yield step
                 last = (last + step)[-2:] if len(step) < 2 else step[-2:]
-            elif isinstance(step, _Enter):
-                steps = self.enter(step)
-                if steps is not None:
-                    stack.append(steps)
             else:
                 self.path.discard(id(step.region))
         if self.report is not None:
@@ -155,8 +160,11 @@ class _Splice:
         for _, number, region in sorted(found, key=lambda entry: entry[:2]):
             yield _Enter(region, number, {}, {}, None)
 
-    def enter(self, step: _Enter) -> Iterator[_Step] | None:
+    def enter(self, step: _Enter) -> Iterator[_Step] | bytes | None:
         region = step.region
+        self.met.add(step.id)
+        if region is not None and region.current is not None and region.plain and id(region) not in self.path:
+            return self.filled(region, region.current, step)
         if region is None or not region.filled:
             if self.report is not None and step.holder is not None:
                 self.say("XSC0030", f"hole {step.id} is not filled; it counts as empty", step.holder)
@@ -167,6 +175,15 @@ class _Splice:
                 self.say("XSC0031", f"hole {step.id} lies inside its own filler; it is empty", step.holder)
             return None
         return self.steps(region, step)
+
+    def filled(self, region: Region, filling: Filling, step: _Enter) -> Iterator[_Step] | bytes:
+        """A region that has one filling and nothing else, as most have: its text, or its steps if there are holes."""
+        content = self.regions.find(filling)
+        outer = step.outer if filling.native else step.scope
+        if isinstance(content, Opened) and content.plain and content.marks is None and not outer.get(""):
+            return content.data
+        self.path.add(id(region))
+        return chain(self.content(filling, None, outer), (_Leave(region),))
 
     def steps(self, region: Region, step: _Enter) -> Iterator[_Step]:
         for sibling in region.before:
@@ -208,10 +225,23 @@ class _Splice:
         return write_content(content, {}) if content is not None else b""
 
     def content(self, filling: Filling, lifespan: Interval | None, outer: Scope) -> Iterator[_Step]:
-        content = self.regions.load(filling)
+        content = self.regions.find(filling)
+        if isinstance(content, Opened):
+            if content.plain and lifespan is None and not outer.get(""):
+                yield from self.spliced(content, filling, outer)
+                return
+            content = content.content()
         inline = iter(filling.inline)
         for piece in content.pieces if content is not None else ():
             yield self.step(piece, filling, inline, lifespan, outer)
+
+    def spliced(self, content: Opened, filling: Filling, outer: Scope) -> Iterator[_Step]:
+        """Content that has nothing to be written on its top elements, nor declares anything: only its holes are cut."""
+        for text, hole in content.spans():
+            if text:
+                yield text
+            if hole >= 0:
+                yield _Enter(self.regions.table.get((self.doc, hole)), hole, outer, outer, filling)
 
     def step(
         self, piece: Piece, filling: Filling, inline: Iterator[Region], lifespan: Interval | None, outer: Scope
@@ -250,6 +280,8 @@ class _Splice:
 
     def unheld(self, report: Report) -> None:
         """What has been sent but hangs on no hole of the document, seen or unseen, nor belongs to another one."""
+        if all(doc == self.doc and number in self.met for doc, number in self.regions.table):
+            return
         held, others = self.held(), set(self.regions.documents()) - {self.doc}
         for (doc, number), region in self.regions.table.items():
             if doc not in others and (doc != self.doc or number not in held):
@@ -270,20 +302,25 @@ class _Splice:
             waiting += [(sibling.id, sibling) for sibling in (*region.before, *region.after)]
             for filling in region.fillings():
                 waiting += [(inline.id, inline) for inline in filling.inline]
-                content = self.regions.load(filling)
-                for hole in content.holes if content is not None else ():
-                    if isinstance(hole, Hole) and hole.region not in held:
-                        waiting.append((hole.region, self.regions.table.get((self.doc, hole.region))))
+                content = self.regions.find(filling)
+                if isinstance(content, Opened):
+                    holes = content.regions
+                else:
+                    holes = [hole.region for hole in (content.holes if content else ()) if isinstance(hole, Hole)]
+                waiting += [(hole, self.regions.table.get((self.doc, hole))) for hole in holes if hole not in held]
         return held
 
 
 def read_regions(
-    source: Source, structure: Structure | None = None, report: Report = lambda _: None, *, limit: int | None = None
+    source: Source, structure: Structure | None = None, report: Report = lambda _: None, *, limit: int = FRAGMENT_LIMIT
 ) -> Materialiser:
     """T1 of a whole stream."""
     regions = Materialiser(structure, report)
-    for arrival in read_stream(source) if limit is None else read_stream(source, limit=limit):
-        regions.apply(arrival.item, arrival.place, arrival.inside)
+    for stretch in read_batches(source, structure, limit=limit):
+        if isinstance(stretch, Arrival):
+            regions.apply(stretch.item, stretch.place, stretch.inside)
+        else:
+            regions.apply_batch(stretch)
     regions.finish()
     return regions
 

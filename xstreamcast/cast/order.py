@@ -14,17 +14,18 @@ Spools are in memory while small and on disk beyond, so memory stays flat at any
 from __future__ import annotations
 
 import heapq
+import io
 import random
 import shutil
 import struct
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
 from typing import IO, BinaryIO, Final, Literal, cast
 
-from xstreamcast.cast.fragmenter import Record
-from xstreamcast.model.change import Change, Fill, Remove, Repeat
-from xstreamcast.model.fragment import wire_tags
 from xstreamcast.model.structure import Structure
+from xstreamcast.model.time import Instant, format_instant
 
 Order = Literal["document", "breadth", "shuffle", "priority"]
 ORDERS: Final[tuple[Order, ...]] = ("document", "breadth", "shuffle", "priority")
@@ -33,9 +34,44 @@ IN_MEMORY: Final = 1 << 18
 BUCKET: Final = 8 << 20
 BUCKETS: Final = 32
 REPEAT_DELAY: Final = 1000
+_READY: Final = 1000
 
-_HEADER: Final = struct.Struct("<iqqqqqi???")
+HEADER: Final = struct.Struct("<iqqqqqi???")
+"""Of a record in a spool: level, region, tsid, time, length, children, version, ends, again, timed."""
 _NO_TIME: Final = -(2**63) + 1
+
+
+@dataclass(slots=True)
+class Record:
+    """One fragment on its way out: a filler, or (``ends``) the end of a temporal element's life.
+
+    ``children`` counts the records of the fragments cut out of it; ``level`` is its depth among fragments.
+    """
+
+    level: int
+    region: int
+    tsid: int
+    valid_time: Instant | None
+    content: bytes | IO[bytes]
+    length: int
+    children: int = 0
+    ends: bool = False
+    again: bool = False
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Records side by side as a spool has them: of one level, or (level -1) of any."""
+
+    level: int
+    count: int
+    data: bytes
+
+
+def unpacked(block: Block) -> Iterator[Record]:
+    """The records of a block."""
+    return _unpacked(io.BytesIO(block.data))
 
 
 class Spool:
@@ -50,7 +86,7 @@ class Spool:
         time = _NO_TIME if record.valid_time is None else record.valid_time
         timed = record.valid_time is not None
         self.file.write(
-            _HEADER.pack(
+            HEADER.pack(
                 record.level, record.region, record.tsid, time, record.length, record.children,
                 record.version, record.ends, record.again, timed,
             )
@@ -60,26 +96,46 @@ class Spool:
         else:
             with record.content as content:
                 shutil.copyfileobj(content, self.file)
-        self.size += _HEADER.size + record.length
+        self.size += HEADER.size + record.length
         self.count += 1
+
+    def extend(self, block: Block) -> None:
+        """Add the records of a block."""
+        self.file.write(block.data)
+        self.size += len(block.data)
+        self.count += block.count
 
     def __iter__(self) -> Iterator[Record]:
         self.file.seek(0)
-        while True:
-            header = self.file.read(_HEADER.size)
-            if not header:
-                break
-            level, region, tsid, time, length, children, version, ends, again, timed = _HEADER.unpack(header)
-            content: bytes | IO[bytes]
-            if length <= IN_MEMORY:
-                content = self.file.read(length)
-            else:
-                content = tempfile.TemporaryFile()  # noqa: SIM115 - handed on with the record
-                _copy(self.file, content, length)
-                content.seek(0)
-            at = time if timed else None
-            yield Record(level, region, tsid, at, content, length, children, ends, again, version)
-        self.file.close()
+        return _unpacked(self.file)
+
+
+def _unpacked(file: IO[bytes]) -> Iterator[Record]:
+    """The records of a file, read in blocks."""
+    unpack, size = HEADER.unpack_from, HEADER.size
+    data, at = file.read(IN_MEMORY), 0
+    while at < len(data):
+        if len(data) - at < size:
+            data, at = data[at:] + file.read(max(IN_MEMORY, size)), 0
+        level, region, tsid, time, length, children, version, ends, again, timed = unpack(data, at)
+        at += size
+        content: bytes | IO[bytes]
+        if length <= len(data) - at:
+            content = data[at : at + length]
+            at += length
+        elif length <= IN_MEMORY:
+            data, at = data[at:] + file.read(IN_MEMORY), length
+            content = data[:length]
+        else:
+            content = tempfile.TemporaryFile()  # noqa: SIM115 - handed on with the record
+            content.write(data[at:])
+            _copy(file, content, length - (len(data) - at))
+            content.seek(0)
+            data, at = b"", 0
+        if at == len(data):
+            data, at = file.read(IN_MEMORY), 0
+        yield Record(level, region, tsid, time if timed else None, content, length, children, ends, again, version)
+    file.close()
 
 
 def _copy(source: IO[bytes], target: IO[bytes], length: int) -> None:
@@ -90,16 +146,20 @@ def _copy(source: IO[bytes], target: IO[bytes], length: int) -> None:
 
 
 def in_order(
-    records: Iterable[Record], order: Order, structure: Structure, rng: random.Random
+    records: Iterable[Block | Record], order: Order, structure: Structure, rng: random.Random
 ) -> Iterator[Record]:
-    """The records of a document in the order asked for."""
+    """The records of a document in the order asked for. Blocks are of one level each, except for a shuffle."""
     if order == "shuffle":
-        return _shuffled(records, rng)
+        singly = (unpacked(item) if isinstance(item, Block) else (item,) for item in records)
+        return _shuffled(chain.from_iterable(singly), rng)
     levels: list[Spool] = []
     for record in records:
         while len(levels) <= record.level:
             levels.append(Spool())
-        levels[record.level].add(record)
+        if isinstance(record, Block):
+            levels[record.level].extend(record)
+        else:
+            levels[record.level].add(record)
     if order == "breadth":
         return (record for level in levels for record in level)
     preorder = _preorder(levels)
@@ -160,22 +220,31 @@ def with_repeats(records: Iterable[Record], probability: float, rng: random.Rand
         yield heapq.heappop(waiting)[2]
 
 
-def write_record(record: Record, out: BinaryIO, prefix: str = "stream") -> None:
-    """One record in its wire form, in pieces if it is large."""
-    change: Change
-    if record.ends:
-        change = Remove(region=record.region, tsid=record.tsid, valid_time=record.valid_time)
-    else:
-        kind = Repeat if record.again else Fill
-        change = kind(
-            region=record.region, tsid=record.tsid, valid_time=record.valid_time, version=record.version or None,
-            content=b"",
-        )  # fmt: skip
-    opening, closing = wire_tags(change, prefix=prefix)
-    if isinstance(record.content, bytes):
-        out.write(opening + record.content + closing + b"\n")
-    else:
-        out.write(opening)
-        with record.content as content:
-            shutil.copyfileobj(content, out)
-        out.write(closing + b"\n")
+def write_records(records: Iterable[Record], out: BinaryIO, prefix: str = "stream") -> int:
+    """Records in their wire form (``model.fragment.wire_tags``); how many there were."""
+    names = [f"{prefix}:{name}".encode() for name in ("filler", "repeat", "remove")]
+    ready: list[bytes] = []
+    size = count = 0
+    for record in records:
+        count += 1
+        tail = f' version="{record.version}"'.encode() if record.version else b""
+        if record.valid_time is not None:
+            tail += f' validTime="{format_instant(record.valid_time)}"'.encode()
+        name = names[record.again]
+        if record.ends:
+            ready.append(b'<%b id="%d" tsid="%d"%b/>\n' % (names[2], record.region, record.tsid, tail))
+        elif isinstance(record.content, bytes):
+            made = b'<%b id="%d" tsid="%d"%b>%b</%b>\n' % (name, record.region, record.tsid, tail, record.content, name)
+            ready.append(made)
+            size += len(made)
+        else:  # a large one, in pieces
+            ready.append(b'<%b id="%d" tsid="%d"%b>' % (name, record.region, record.tsid, tail))
+            out.write(b"".join(ready))
+            with record.content as content:
+                shutil.copyfileobj(content, out)
+            ready, size = [b"</%b>\n" % name], 0
+        if size > IN_MEMORY or len(ready) > _READY:
+            out.write(b"".join(ready))
+            ready, size = [], 0
+    out.write(b"".join(ready))
+    return count

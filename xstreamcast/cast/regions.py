@@ -9,11 +9,12 @@ and versions of one hole, regions inside regions, reuse of ids, frozen and dead 
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from xstreamcast.errors import Place, XStreamError
 from xstreamcast.model.change import (
@@ -31,10 +32,13 @@ from xstreamcast.model.change import (
     Replace,
     Show,
 )
-from xstreamcast.model.content import Content, Mutable, parse_content
+from xstreamcast.model.content import Content, Mutable, Opened, parse_content
 from xstreamcast.model.diagnostic import Diagnostic, Severity, excerpt
 from xstreamcast.model.structure import UNNAMED, Structure, Tag
 from xstreamcast.model.time import START, Instant
+
+if TYPE_CHECKING:
+    from xstreamcast.cast.batches import FragmentBatch
 
 WAITING_LIMIT: Final = 100_000
 """So many changes may wait for their structure; later ones are quarantined."""
@@ -44,17 +48,21 @@ MEMORY_BUDGET: Final = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class OnDisk:
-    """Where a content lies in the store's file."""
+    """Where a content lies in the store's file; and its holes, if they are known."""
 
     offset: int
     length: int
+    opened: Opened | None = None
 
 
 @dataclass(slots=True)
 class Filling:
-    """One filler of a region: its content (None: its life has ended), and the regions that lie in that content."""
+    """One filler of a region: its content (None: its life has ended), and the regions that lie in that content.
 
-    content: Content | OnDisk | None
+    ``digest`` is that of the content where the content itself is not kept as it came.
+    """
+
+    content: Content | Opened | OnDisk | None
     digest: bytes
     tsid: int | None
     version: int | None
@@ -64,21 +72,31 @@ class Filling:
     native: bool = False  # the content stands where it stood when it came, inside another content
 
 
+_NO_VERSIONS: Final[dict[tuple[int | None, Instant], Filling]] = {}
+_NO_EVENTS: Final[dict[tuple[int | None, Instant, int, bytes], Filling]] = {}
+"""Most regions have none: these stand for it, and are never written to."""
+
+
 @dataclass(slots=True)
 class Region:
     """What is known of one region. Content, visibility and freezing each follow the versions on their own."""
 
     id: int
     current: Filling | None = None
-    versions: dict[tuple[int | None, Instant], Filling] = field(default_factory=dict)
-    events: dict[tuple[int | None, Instant, int, bytes], Filling] = field(default_factory=dict)
-    before: list[Region] = field(default_factory=list)
-    after: list[Region] = field(default_factory=list)
+    versions: dict[tuple[int | None, Instant], Filling] = field(default_factory=lambda: _NO_VERSIONS)
+    events: dict[tuple[int | None, Instant, int, bytes], Filling] = field(default_factory=lambda: _NO_EVENTS)
+    before: tuple[Region, ...] = ()
+    after: tuple[Region, ...] = ()
     hidden: bool = False
     hidden_version: int | None = None
     frozen: bool = False
     frozen_version: int | None = None
     dead: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether there is no more to it than one filling, without a time."""
+        return not (self.versions or self.events or self.hidden or self.before or self.after)
 
     @property
     def filled(self) -> bool:
@@ -110,6 +128,8 @@ class Regions:
         self.table: dict[tuple[str, int], Region] = {}
         self.now: Instant = START
         self.ended = False
+        self.opened: Opened | None = None  # the content of the change being taken in, if a scan has read it
+        self.scanned: Structure | None = None  # the structure that scan knew
         self.waiting: list[tuple[Change, Place, int]] = []
         self.awaited: set[tuple[str, int]] = set()  # the regions of what waits
         self.kept = 0
@@ -117,6 +137,21 @@ class Regions:
         self.file_size = 0
 
     # -- what comes -------------------------------------------------------------------------------------------------
+
+    def apply_batch(self, batch: FragmentBatch) -> None:
+        """Take in the changes of a batch: their contents have been read, holes and all."""
+        watched = batch.watched if batch.structure is not None else frozenset()
+        collecting = gc.isenabled()
+        gc.disable()  # what is made here is kept: to look through it for garbage would cost as much as making it
+        try:
+            for k, (change, place, inside, _, opened) in enumerate(batch.arrivals()):
+                if opened is not None and (change.tsid is None or change.tsid in watched) and k not in batch.inline:
+                    self.opened, self.scanned = opened, batch.structure
+                self.apply(change, place, inside)
+                self.opened = None
+        finally:
+            if collecting:
+                gc.enable()
 
     def apply(self, item: Change | Structure | Diagnostic, place: Place | None = None, inside: int = 0) -> None:
         """Take in what a stream brought. A fault concerns the change it is in and nothing else.
@@ -228,7 +263,9 @@ class Regions:
         self.diagnose("XSC0023", "note", "the region is frozen; no effect", place, change)
         return True
 
-    def parse(self, change: ContentChange, tag: Tag | None, place: Place, inside: int) -> Content:
+    def parse(self, change: ContentChange, tag: Tag | None, place: Place, inside: int) -> Content | Opened:
+        if self.opened is not None and (tag is None or self.scanned is self.structure):
+            return self.opened
         structure = self.structure if tag is not None else None
         tsid = tag.id if tag is not None else None
         within = Place(place.source, offset=None if place.offset is None else place.offset + inside)
@@ -238,25 +275,49 @@ class Regions:
             self.diagnose("XSC0024", "warning", f"{path} came inline, not as a fragment; taken", place, change)
         return content
 
-    def filling(self, change: ContentChange, content: Content, place: Place) -> Filling:
-        inline = self.bind(change.doc, content, place)
-        digest = blake2b(change.content, digest_size=16).digest()
-        kept: Content | OnDisk = content
-        self.kept += len(change.content)
-        if self.kept > MEMORY_BUDGET and not inline:
-            kept = OnDisk(self.file_size, len(change.content))
-            self.file.seek(self.file_size)
-            self.file.write(change.content)
-            self.file_size += len(change.content)
+    def pieces(self, change: ContentChange, place: Place, inside: int) -> Content:
+        """The content of an update, to be put into another one."""
+        content = self.parse(change, None, place, inside)
+        return content.content() if isinstance(content, Opened) else content
+
+    def filling(self, change: ContentChange, content: Content | Opened, place: Place) -> Filling:
+        inline = self.bind(change.doc, content, place) if isinstance(content, Content) else ()
+        kept: Content | Opened | OnDisk = content
+        digest = b""
+        if isinstance(content, Content):
+            digest = blake2b(change.content, digest_size=16).digest()
+        if not isinstance(content, Opened) or isinstance(content.buffer, bytes):  # not in a file anyway
+            self.kept += len(change.content)
+            if self.kept > MEMORY_BUDGET and not inline:
+                opened = content._replace(buffer=b"") if isinstance(content, Opened) else None
+                kept = OnDisk(self.file_size, len(change.content), opened)
+                self.file.seek(self.file_size)
+                self.file.write(change.content)
+                self.file_size += len(change.content)
         return Filling(kept, digest, change.tsid, change.version, place, change.valid_time, inline)
 
-    def load(self, filling: Filling) -> Content | None:
-        """The pieces of a filling, from the table or from disk."""
+    def says(self, filling: Filling, content: bytes) -> bool:
+        """Whether a filling's content is this one."""
+        if filling.digest:
+            return filling.digest == blake2b(content, digest_size=16).digest()
+        opened = self.find(filling)
+        return isinstance(opened, Opened) and opened.to - opened.begin == len(content) and opened.data == content
+
+    def find(self, filling: Filling) -> Content | Opened | None:
+        """A filling's content as it is kept, in the table or on disk."""
         kept = filling.content
-        if isinstance(kept, OnDisk):
-            self.file.seek(kept.offset)
-            return parse_content(self.file.read(kept.length), place=filling.place)
-        return kept
+        if not isinstance(kept, OnDisk):
+            return kept
+        self.file.seek(kept.offset)
+        data = self.file.read(kept.length)
+        if kept.opened is not None:
+            return kept.opened._replace(buffer=data, begin=0, to=len(data))
+        return parse_content(data, place=filling.place)
+
+    def load(self, filling: Filling) -> Content | None:
+        """The pieces of a filling."""
+        found = self.find(filling)
+        return found.content() if isinstance(found, Opened) else found
 
     def bind(self, doc: str, content: Content, place: Place) -> tuple[Region, ...]:
         """Bind the mutable regions that lie in a content: each is a new region, and its id means the newest one."""
@@ -271,7 +332,9 @@ class Regions:
 
     def kill(self, doc: str, filling: Filling | None) -> None:
         """Regions inside content that is gone are dead; the fillers of its holes are not: they may be held again."""
-        dying = list(filling.inline) if filling is not None else []
+        if filling is None or not filling.inline:
+            return
+        dying = list(filling.inline)
         while dying:
             region = dying.pop()
             region.dead = True
@@ -302,7 +365,7 @@ class Regions:
         if _older(change.version, known.version):
             self.diagnose("XSC0025", "note", f"older than version {known.version}; no effect", place, change)
             return True
-        if known.content is not None and known.digest == blake2b(change.content, digest_size=16).digest():
+        if known.content is not None and self.says(known, change.content):
             if change.version is not None:
                 known.version = change.version
             return True
@@ -312,7 +375,7 @@ class Regions:
             self.diagnose("XSC0026", "warning", f"{what}; the newest is taken", place, change)
         return False
 
-    def fill_untimed(self, region: Region, change: ContentChange, content: Content, place: Place) -> None:
+    def fill_untimed(self, region: Region, change: ContentChange, content: Content | Opened, place: Place) -> None:
         if not self.superseded(region.current, change, place):
             self.kill(change.doc, region.current)
             # Sent without a version among versioned ones, it counts as of the version it found.
@@ -321,17 +384,19 @@ class Regions:
             if change.version is None:
                 region.current.version = found
 
-    def fill_version(self, region: Region, change: ContentChange, content: Content, place: Place) -> None:
+    def fill_version(self, region: Region, change: ContentChange, content: Content | Opened, place: Place) -> None:
         """A temporal version: same time, other content is a correction; equal content at a new time a new version."""
         valid_from = START if change.valid_time is None else change.valid_time
         key = change.tsid, valid_from
         known = region.versions.get(key)
         if not self.superseded(known, change, place):
             self.kill(change.doc, known)
-            region.versions[key] = filling = self.filling(change, content, place)
+            filling = self.filling(change, content, place)
             filling.valid_time = valid_from
+            region.versions = region.versions or {}
+            region.versions[key] = filling
 
-    def fill_event(self, region: Region, change: ContentChange, content: Content, place: Place) -> None:
+    def fill_event(self, region: Region, change: ContentChange, content: Content | Opened, place: Place) -> None:
         """An event: all are kept; the same one at the same instant is a repeat, unless its version differs."""
         at = START if change.valid_time is None else change.valid_time
         if isinstance(change, Replace):
@@ -340,8 +405,10 @@ class Regions:
                     self.kill(change.doc, region.events.pop(key))
         event = change.tsid, at, change.version or 0, blake2b(change.content, digest_size=16).digest()
         if event not in region.events:
-            region.events[event] = filling = self.filling(change, content, place)
+            filling = self.filling(change, content, place)
             filling.valid_time = at
+            region.events = region.events or {}
+            region.events[event] = filling
 
     def remove(self, change: Change, tag: Tag | None, place: Place) -> None:
         """D(m): unbinds m only. Its children stay known, and return if a hole with their id does."""
@@ -379,6 +446,7 @@ class Regions:
             known = region.versions.get((tsid, at))
             if known is None or not _older(change.version, known.version):
                 self.kill(change.doc, known)
+                region.versions = region.versions or {}
                 region.versions[tsid, at] = ending
 
     # -- update streams ---------------------------------------------------------------------------------------------
@@ -392,7 +460,7 @@ class Regions:
 
     def replace_target(self, change: Replace, target: int, place: Place, inside: int) -> None:
         """sR(i, j): the content of i becomes region j; the regions in its old content die."""
-        inner = self.parse(change, None, place, inside)
+        inner = self.pieces(change, place, inside)
         region = self.target(change, target, place)
         if region is None:
             return
@@ -407,7 +475,7 @@ class Regions:
 
     def beside(self, change: Before | After, place: Place, inside: int) -> None:
         """sB/sA(i, j): a sibling outside i, the latest closest; it survives changes of i and dies with i's parent."""
-        inner = self.parse(change, None, place, inside)
+        inner = self.pieces(change, place, inside)
         region = self.target(change, change.target, place)
         if region is None:
             return
@@ -416,9 +484,9 @@ class Regions:
         if sibling.current is not None:
             sibling.current.native = False
         if isinstance(change, Before):
-            region.before.append(sibling)
+            region.before = (*region.before, sibling)
         else:
-            region.after.insert(0, sibling)
+            region.after = (sibling, *region.after)
 
     def unknown(self, change: Change, place: Place) -> bool:
         """Whether a region has not come, or is dead, and the change does not say as of which version it counts."""
