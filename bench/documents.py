@@ -6,18 +6,36 @@ import os
 import tempfile
 from pathlib import Path
 
+_scale = 1.0
+
+
+def scale(by: float) -> None:
+    """Make every document smaller or larger than the benchmarks ask for; ``--quick`` is a tenth."""
+    global _scale
+    _scale = by
+
+
+def scaled() -> float:
+    """What :func:`scale` has set."""
+    return _scale
+
 
 def xmark(factor: float) -> Path:
     """An XMark document: the reference one if ``XMARK`` names a folder that has it, else one of ours."""
-    name = f"xmark-f{factor:g}.xml"
-    given = Path(os.environ.get("XMARK", "")) / name
+    given = Path(os.environ.get("XMARK", "")) / f"xmark-f{factor * _scale:g}.xml"
     if os.environ.get("XMARK") and given.exists():
         return given
+    return generated("xmark", factor)
+
+
+def generated(name: str, factor: float) -> Path:
+    """What ``xcast generate NAME`` makes at a factor, with its default seed."""
+    factor *= _scale
     folder = Path(tempfile.gettempdir()) / "xstreamcast-bench"
     folder.mkdir(exist_ok=True)
-    path = folder / name
+    path = folder / f"{name}-f{factor:g}.xml"
     if not path.exists():
         from xstreamcast.cli.generate import generate
 
-        generate("xmark", str(path), factor=factor)
+        generate(name, str(path), factor=factor)
     return path

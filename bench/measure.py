@@ -36,7 +36,7 @@ def measure(command: Sequence[str], stdout: Path | None = None) -> Measured:
             pid, code, usage = os.wait4(process.pid, os.WNOHANG)
             if pid:
                 break
-            peak = max(peak, _anonymous(status))
+            peak = max(peak, anonymous(status))
             time.sleep(0.01)
     wall = time.perf_counter() - began
     if code:
@@ -46,7 +46,8 @@ def measure(command: Sequence[str], stdout: Path | None = None) -> Measured:
     return Measured(usage.ru_utime + usage.ru_stime, wall, peak)
 
 
-def _anonymous(status: Path) -> int:
+def anonymous(status: Path) -> int:
+    """The anonymous memory of a process now, in bytes, from its ``/proc/…/status``; 0 where there is no such file."""
     try:
         for line in status.read_text().splitlines():
             if line.startswith("RssAnon:"):
@@ -61,3 +62,9 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     for row in rows:
         print("| " + " | ".join(row) + " |", flush=True)
+
+
+def progress(doing: str) -> None:
+    """Tell on a terminal what is being measured; the line is overwritten by the next."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{doing}\r", end="", file=sys.stderr, flush=True)
