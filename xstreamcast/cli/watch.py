@@ -1,0 +1,369 @@
+"""``xcast watch``: queries over streams, answered at every moment."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, Protocol
+
+import typer
+
+from xstreamcast.errors import XStreamError, error
+
+if TYPE_CHECKING:
+    from xstreamcast.model.fragment import FragmentWriter
+    from xstreamcast.run.continuous.display import LiveView
+    from xstreamcast.run.continuous.inflow import Inflow
+    from xstreamcast.run.continuous.query import ContinuousQuery
+    from xstreamcast.run.continuous.shelf import Emitted
+
+FORMATS: Final = ("live", "changes", "json", "xml")
+
+
+def watch_command(
+    queries: Annotated[list[str] | None, typer.Argument(metavar="QUERY...", help="One or more queries.")] = None,
+    query_file: Annotated[
+        list[Path], typer.Option("-f", "--file", metavar="QUERYFILE", help="Read a query from a file.")
+    ] = [],  # noqa: B006  # typer copies it
+    stream: Annotated[
+        list[str], typer.Option(metavar="NAME=SOURCE", help="A file, a folder that grows, or - for stdin.")
+    ] = [],  # noqa: B006
+    structure: Annotated[
+        list[str], typer.Option(metavar="[NAME=]FILE", help="The tag structure of a stream that does not bring it.")
+    ] = [],  # noqa: B006
+    var: Annotated[list[str], typer.Option(metavar="NAME=VALUE", help="The value of an external variable.")] = [],  # noqa: B006
+    emit: Annotated[str, typer.Option(metavar="MODE", help="eager: an unfilled hole counts as empty.")] = "eager",
+    clock: Annotated[
+        str, typer.Option(metavar="CLOCK", help="What now is: event (the largest valid time), wall, manual (--now).")
+    ] = "event",
+    now: Annotated[str | None, typer.Option(metavar="TIME", help="The time of --clock manual.")] = None,
+    lateness: Annotated[
+        list[str], typer.Option(metavar="[NAME=]DURATION", help="Put aside what is later than this, such as PT1M.")
+    ] = [],  # noqa: B006
+    format: Annotated[
+        str | None,
+        typer.Option(metavar="FORMAT", help="live, changes (a stream), json (lines), xml (the last answer)."),
+    ] = None,
+    publish: Annotated[
+        list[str], typer.Option(metavar="NAME=FILE", help="Write the first (second …) query's changes to a file.")
+    ] = [],  # noqa: B006
+    trace: Annotated[bool, typer.Option("--trace", help="A JSON line for each change that alters an answer.")] = False,
+    until_idle: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="A folder that brings nothing for so long has ended.")
+    ] = None,
+) -> None:
+    """Keep the answers of queries over streams up to date, change by change, until the streams end or Ctrl-C.
+
+    After every change the answer is that of the query run from scratch on what has come so far. Several queries share
+    the streams: each is read once. --format changes writes the answer as a stream of changes in the same language
+    that goes in, so that it can be watched in turn; with --publish NAME=FILE other queries of the same call find it as
+    stream("NAME"). Where --format and --trace are both given, the trace goes to stderr.
+
+    Examples:
+
+      xcast watch 'stream("credit")//account\\[creditLimit > 1000]/customer' --stream credit=credit.xml
+
+      xcast watch 'count(stream("s")//item)' 'sum(stream("s")//price)' --stream s=incoming/ --format live
+
+      generator | xcast watch -f alerts.xq --stream feed=- --format changes > alerts.xml
+    """
+    from xstreamcast.cli.query import _pairs
+    from xstreamcast.cli.terminal import Diagnostics, readers_may_leave
+    from xstreamcast.run.continuous.arrivals import arrivals
+    from xstreamcast.run.continuous.inflow import CLOCKS
+    from xstreamcast.run.continuous.query import EMISSIONS, continuous_many
+
+    texts = [*(queries or []), *_read(query_file)]
+    if not texts:
+        raise typer.BadParameter("give a query, or a file with one: -f QUERYFILE")
+    if format is not None and format not in FORMATS:
+        raise typer.BadParameter(f"--format is one of {', '.join(FORMATS)}")
+    if clock not in CLOCKS:
+        raise typer.BadParameter(f"--clock is one of {', '.join(CLOCKS)}")
+    if emit not in EMISSIONS:
+        raise typer.BadParameter(f"--emit is one of {', '.join(EMISSIONS)}")
+    if now is not None and clock != "manual":
+        raise typer.BadParameter("--now is the time of --clock manual")
+    if format == "changes" and len(texts) > 1:
+        raise typer.BadParameter("the changes of several queries are several streams: --format json, or --publish")
+    sources, published = _pairs(stream, "--stream"), _pairs(publish, "--publish")
+    if len(published) > len(texts):
+        raise typer.BadParameter("there is more to --publish than there are queries")
+    from xstreamcast.model.atomic import Untyped
+
+    structures: dict[str, Any] = {}
+    if structure:
+        from xstreamcast.cli.files import read_structures
+
+        structures = dict(read_structures(structure))
+    report = Diagnostics(quiet=True)
+    inflow = continuous_many(
+        texts,
+        structures=structures,
+        variables={name: Untyped(value) for name, value in _pairs(var, "--var").items()},
+        emit=emit,
+        clock=clock,  # type: ignore[arg-type]  # checked above
+        now=now,
+        lateness=_lateness(lateness) if lateness else None,
+        names=[*published, *["answer"] * len(texts)][: len(texts)],
+        report=report,
+    )
+    _check_streams(inflow, sources, published)
+    for query in inflow.queries:
+        for warning in query.warnings:
+            print(f"xcast: warning: {warning}", file=sys.stderr)
+    interrupted = False
+    with readers_may_leave():
+        sinks = _sinks(inflow, format, trace, published)
+        try:
+            for number, name in enumerate(published):
+                for other in inflow.queries:
+                    if name in other.streams and name not in sources:
+                        other.listen(name, inflow.queries[number])
+            pause = 0.25 if clock == "wall" or any(isinstance(sink, Screen) for sink in sinks) else None
+            _follow(inflow, arrivals(sources, until_idle, pause), sinks)
+        except KeyboardInterrupt:
+            interrupted = True
+        except BaseException:
+            for sink in sinks:
+                if isinstance(sink, Screen):
+                    sink.close()  # the terminal is left as it was
+            raise
+        for sink in sinks:
+            sink.close()
+    report.close()
+    if interrupted:
+        print("xcast: interrupted", file=sys.stderr)
+        sys.exit(130)
+
+
+def _read(files: Iterable[Path]) -> list[str]:
+    from xstreamcast.lang.files import read_query
+
+    return [read_query(file) for file in files]
+
+
+def _lateness(given: list[str]) -> dict[str, float]:
+    """``[NAME=]DURATION``: an xs:dayTimeDuration, or seconds."""
+    from xstreamcast.model.datetime import SECOND, parse_duration
+
+    made = {}
+    for pair in given:
+        name, sign, text = pair.partition("=")
+        name, text = (name, text) if sign else ("", name)
+        duration = parse_duration(text)
+        if duration is not None and not duration.months:
+            made[name] = duration.ticks / SECOND
+        elif text.replace(".", "", 1).isdecimal():
+            made[name] = float(text)
+        else:
+            raise typer.BadParameter(f"--lateness is a time such as PT1M, or seconds, not {text!r}")
+    return made
+
+
+def _check_streams(inflow: Inflow, sources: dict[str, str], published: dict[str, str]) -> None:
+    for file in published.values():
+        if "://" in file:
+            raise typer.BadParameter(f"--publish writes to a file, not to {file}")
+    for query in inflow.queries:
+        for name in query.streams:
+            if name not in sources and name not in published:
+                raise error("FODC0002", f'there is no stream "{name}"', hint=f"name it: --stream {name}=SOURCE")
+
+
+# ------------------------------------------------------------------------------------------------------- following
+
+
+class Sink(Protocol):
+    """Who hears what the answers do."""
+
+    def told(self, n: int, number: int, query: ContinuousQuery, emitted: list[Emitted], lag: float) -> None:
+        """A query has told changes: after ``n`` changes of the streams, so many seconds after the last of them."""
+
+    def pause(self, arrived: bool) -> None:
+        """What was to be told of a change, or of a while in which none came, has been told."""
+
+    def close(self) -> None:
+        """There will be nothing more."""
+
+
+def _follow(inflow: Inflow, brought: Iterable[tuple[str, Any]], sinks: list[Sink]) -> None:
+    from xstreamcast.model.change import Change
+    from xstreamcast.model.fragment import Arrival
+
+    n = 0
+    noted: set[int] = set()
+
+    def tell(began: float) -> None:
+        for number, query in enumerate(inflow.queries):
+            emitted = query.take()
+            if emitted:
+                for sink in sinks:
+                    sink.told(n, number, query, emitted, perf_counter() - began)
+            if query.recomputed and number not in noted and not sys.stdout.isatty():
+                noted.add(number)
+                why = f"query {number} is computed anew at every change: {query.recomputed}"
+                print(f"xcast: note: {why}", file=sys.stderr)
+
+    for name, arrival in brought:
+        began = perf_counter()
+        changed = isinstance(arrival, Arrival) and isinstance(arrival.item, Change)
+        n += changed
+        inflow.bring(name, arrival)
+        tell(began)
+        for sink in sinks:
+            sink.pause(changed)
+    inflow.begin()
+    tell(perf_counter())
+
+
+def _sinks(inflow: Inflow, format: str | None, trace: bool, published: dict[str, str]) -> list[Sink]:
+    sinks: list[Sink] = [Published(number, Path(file)) for number, file in enumerate(published.values())]
+    if trace:
+        sinks.append(Trace(inflow, sys.stderr if format else sys.stdout))
+    chosen = format
+    if chosen is None and not trace:
+        chosen = "live" if sys.stdout.isatty() else "changes" if len(inflow.queries) == 1 else "json"
+    match chosen:
+        case "live":
+            sinks.append(Screen(inflow))
+        case "changes":
+            sinks.append(Wire(0, sys.stdout.buffer))
+        case "json":
+            sinks.append(Lines())
+        case "xml":
+            sinks.append(Last(inflow))
+    return sinks
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as JSON has it: content is text."""
+    content = row["content"]
+    return row if content is None else {**row, "content": content.decode()}
+
+
+class Wire:
+    """The changes of one query as a stream on the wire."""
+
+    def __init__(self, number: int, out: BinaryIO) -> None:
+        from xstreamcast.model.fragment import FragmentWriter
+
+        self.number = number
+        self.out = out
+        self.writer: FragmentWriter = FragmentWriter(out)
+
+    def told(self, n: int, number: int, query: ContinuousQuery, emitted: list[Emitted], lag: float) -> None:
+        if number == self.number:
+            for one in emitted:
+                self.writer.write(one.change)
+
+    def pause(self, arrived: bool) -> None:
+        self.out.flush()
+
+    def close(self) -> None:
+        from xstreamcast.model.change import Eos
+
+        self.writer.write(Eos())
+        self.writer.close()
+        self.out.flush()
+
+
+class Published(Wire):
+    """… in a file that grows."""
+
+    def __init__(self, number: int, path: Path) -> None:
+        try:
+            file = open(path, "wb")  # noqa: SIM115 - closed at the end
+        except OSError as fault:
+            raise error("XSC0006", f"cannot write {path}: {fault.strerror}", hint="does the folder exist?") from None
+        super().__init__(number, file)
+
+    def close(self) -> None:
+        super().close()
+        self.out.close()
+
+
+class Lines:
+    """Rows as JSON lines; ``query`` is the number of the query, from 0."""
+
+    def told(self, n: int, number: int, query: ContinuousQuery, emitted: list[Emitted], lag: float) -> None:
+        for row in query.rows(emitted):
+            print(json.dumps({"query": number, **_row(row)}, ensure_ascii=False))
+
+    def pause(self, arrived: bool) -> None:
+        sys.stdout.flush()
+
+    def close(self) -> None:
+        sys.stdout.flush()
+
+
+class Trace:
+    """A JSON line for each change that alters an answer: its number, the query's, the rows, and the answer."""
+
+    def __init__(self, inflow: Inflow, out: Any) -> None:
+        self.out = out
+        self.before = [_answer(query.at_first()) for query in inflow.queries]
+        self.rows: list[list[dict[str, Any]]] = [[] for _ in inflow.queries]
+
+    def told(self, n: int, number: int, query: ContinuousQuery, emitted: list[Emitted], lag: float) -> None:
+        self.rows[number] += [_row(row) for row in query.rows(emitted)]
+        answer = _answer(query.told())
+        if answer != self.before[number]:
+            line = {"n": n, "query": number, "changes": self.rows[number], **answer}
+            print(json.dumps(line, ensure_ascii=False), file=self.out)
+            self.before[number], self.rows[number] = answer, []
+
+    def pause(self, arrived: bool) -> None:
+        self.out.flush()
+
+    def close(self) -> None:
+        self.out.flush()
+
+
+def _answer(told: str | XStreamError) -> dict[str, Any]:
+    if isinstance(told, str):
+        return {"answer": told}
+    return {"error": {"code": told.code, "message": told.message}}
+
+
+class Last:
+    """The answers at the end."""
+
+    def __init__(self, inflow: Inflow) -> None:
+        self.inflow = inflow
+
+    def told(self, n: int, number: int, query: ContinuousQuery, emitted: list[Emitted], lag: float) -> None:
+        """The end is what counts."""
+
+    def pause(self, arrived: bool) -> None:
+        """… and has not come."""
+
+    def close(self) -> None:
+        for query in self.inflow.queries:
+            told = query.told()
+            if isinstance(told, XStreamError):
+                raise told
+            print(told)
+
+
+class Screen:
+    """The live view."""
+
+    def __init__(self, inflow: Inflow) -> None:
+        from xstreamcast.run.continuous.display import LiveView
+
+        self.view: LiveView = LiveView(inflow)
+
+    def told(self, n: int, number: int, query: ContinuousQuery, emitted: list[Emitted], lag: float) -> None:
+        self.view.changed(number, emitted, lag)
+
+    def pause(self, arrived: bool) -> None:
+        if arrived:
+            self.view.arrived()
+        self.view.draw()
+
+    def close(self) -> None:
+        self.view.close()

@@ -1,0 +1,126 @@
+"""What streams bring, as it comes: from files, folders that grow, and standard input.
+
+Files are read to their end; of a folder, files in the order of their names, each once it is there (they appear whole,
+by a rename; those whose names begin with a dot are not looked at), until the stream says that it is at its end.
+Several files take turns, change by change, so that every run is the same; where a source must be waited for, each has a
+thread.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
+from time import monotonic, sleep
+from typing import Final
+
+from xstreamcast.errors import Place, error
+from xstreamcast.model.change import Eos
+from xstreamcast.model.diagnostic import Diagnostic
+from xstreamcast.model.fragment import Arrival, FragmentReader, ReaderState, read_stream
+from xstreamcast.scan.encoding import plain_xml
+
+POLL: Final = 0.1
+"""Seconds between two looks into a folder."""
+_AHEAD: Final = 1000
+"""So many arrivals of a source may wait for being taken in."""
+
+
+class Ended:
+    """A source has come to its end."""
+
+
+Brought = tuple[str, Arrival | Ended | None]
+"""The stream, and what it brought; None: nothing has come for a while."""
+
+
+def arrivals(sources: Mapping[str, str], idle: float | None = None, pause: float | None = None) -> Iterator[Brought]:
+    """What the sources bring, by stream. ``idle``: a folder that brings nothing for so many seconds is at its end.
+
+    ``pause``: where something must be waited for, tell that nothing came after so many seconds.
+    """
+    for source in sources.values():
+        if source != "-" and not Path(source).exists():
+            raise error("XSC0006", f"no file or folder {source}", hint="write --stream NAME=SOURCE")
+    at_rest = all(source != "-" and Path(source).is_file() for source in sources.values())
+    if at_rest or (len(sources) == 1 and pause is None):
+        yield from _in_turn({name: _read(source, idle) for name, source in sources.items()})
+    else:
+        yield from _as_they_come({name: _read(source, idle) for name, source in sources.items()}, pause)
+
+
+def _in_turn(readers: dict[str, Iterator[Arrival]]) -> Iterator[Brought]:
+    while readers:
+        for name, reader in tuple(readers.items()):
+            arrival = next(reader, None)
+            if arrival is None:
+                del readers[name]
+                yield name, Ended()
+            else:
+                yield name, arrival
+
+
+def _as_they_come(readers: dict[str, Iterator[Arrival]], pause: float | None) -> Iterator[Brought]:
+    come: Queue[tuple[str, Arrival | Ended | BaseException]] = Queue(_AHEAD)
+
+    def read(name: str, reader: Iterator[Arrival]) -> None:
+        try:
+            for arrival in reader:
+                come.put((name, arrival))
+            come.put((name, Ended()))
+        except BaseException as fault:  # it is raised where the changes are taken in
+            come.put((name, fault))
+
+    for name, reader in readers.items():
+        Thread(target=read, args=(name, reader), daemon=True).start()
+    going = len(readers)
+    while going:
+        try:
+            name, brought = come.get(timeout=pause)
+        except Empty:
+            yield "", None
+            continue
+        if isinstance(brought, BaseException):
+            raise brought
+        going -= isinstance(brought, Ended)
+        yield name, brought
+
+
+def _read(source: str, idle: float | None) -> Iterator[Arrival]:
+    if source == "-":
+        return read_stream(sys.stdin.buffer)
+    path = Path(source)
+    return _folder(path, idle) if path.is_dir() else read_stream(path)
+
+
+def _folder(folder: Path, idle: float | None, wait: Callable[[float], None] = sleep) -> Iterator[Arrival]:
+    """The files of a folder, one after the other; the stream's dialect is that of its first element."""
+    state = ReaderState()
+    read: set[str] = set()
+    last, since = "", monotonic()
+    while True:
+        names = sorted(path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+        for name in names:
+            if name in read:
+                continue
+            read.add(name)
+            since = monotonic()
+            file = folder / name
+            if name < last:
+                text = f"it comes after {last}, which it should be before; it is not read"
+                place = Place(str(file))
+                yield Arrival(Diagnostic("XSC0064", "quarantine", text, place), place, 0)
+                continue
+            last = name
+            state = ReaderState(form=state.form, rooted=state.rooted)
+            reader = FragmentReader(plain_xml(file), source=str(file), state=state)
+            for arrival in reader:
+                yield arrival
+                if isinstance(arrival.item, Eos):
+                    return
+            since = monotonic()
+        if idle is not None and monotonic() - since >= idle:
+            return
+        wait(POLL)

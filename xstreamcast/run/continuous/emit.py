@@ -1,0 +1,158 @@
+"""The answer as a stream of changes: its parts are regions, and what a change makes different of them is told.
+
+    T(output) = q(T(γ)), serialised, after every change
+
+The root region has two holes: the answer, and the error that stands for it while there is one. The answer has a hole
+for each part of the plan's output, an anchor without content; the items of a part are regions beside it, each inserted
+``after`` the one before (:mod:`~xstreamcast.run.continuous.shelf`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from xstreamcast.errors import XStreamError
+from xstreamcast.lang import ast
+from xstreamcast.lang.walk import descendants
+from xstreamcast.model.change import ROOT, Fill, Hide, Remove, Replace, Show
+from xstreamcast.plan.algebra import Concat, Unit
+from xstreamcast.run.continuous.frame import Framed, spliced
+from xstreamcast.run.continuous.journal import Journal
+from xstreamcast.run.continuous.share import Recomputed
+from xstreamcast.run.continuous.shelf import Computed, Emitted, Members, Numbers, Reads
+from xstreamcast.scan.normalise import escape_text
+
+ANSWER: Final = 1
+ERROR: Final = 2
+"""The regions of the answer and of the error that stands for it."""
+ERROR_NAMESPACE: Final = "urn:xstreamcast:error"
+
+
+class Output:
+    """The answer of a query as a stream: :meth:`begin` once, then :meth:`changes` after each change."""
+
+    def __init__(self, journal: Journal | Recomputed) -> None:
+        self.journal = journal
+        self.numbers = Numbers(ERROR + 1)
+        self.shelves: list[Members | Computed] = []
+        for number, (part, code) in enumerate(zip(journal.plan.output, journal.rest, strict=True)):
+            path, reads = f"{number:04}", self._reads(part)
+            if not isinstance(journal, Journal):
+                self.shelves.append(Computed(path, self.numbers, journal, code, reads))
+            elif isinstance(part, Unit):
+                if isinstance(part.reduction, Concat):
+                    self.shelves.append(Members(path, self.numbers, journal, journal.place[part.variable]))
+                else:
+                    self.shelves.append(Computed(path, self.numbers, journal, code, reads))
+            else:
+                inside = spliced(part, journal, reads)
+                self.shelves.append(
+                    Framed(path, self.numbers, journal, code, reads, inside)
+                    if inside
+                    else Computed(path, self.numbers, journal, code, reads)
+                )
+        self.failure: XStreamError | None = None
+        self._turned: list[Emitted] = []
+        self._told: str | None = None  # of the error that is shown
+
+    def _reads(self, part: Unit | ast.Expr) -> Reads:
+        place = self.journal.place
+        if isinstance(part, Unit):
+            return frozenset([place[part.variable]])
+        names = {ref.name.expanded for ref in descendants(part) if isinstance(ref, ast.VarRef)}
+        return frozenset([where for variable, where in place.items() if variable in names])
+
+    def turn(self, journal: Recomputed) -> None:
+        """The answer comes from somewhere else from now on."""
+        self.journal = journal
+        shelf = Computed("0000", self.numbers, journal, journal.rest[0], frozenset())
+        self.shelves = [shelf]
+        region = shelf.anchor.region
+        hole = f'<stream:hole id="{region}"/>'.encode()
+        anew = Replace(region=ANSWER, version=self.numbers.step, content=hole)
+        self._turned = [Emitted(anew, None), Emitted(Fill(region=region, content=b""), None)]
+
+    def begin(self) -> list[Emitted]:
+        """The root, with its holes, and the answer as it is before anything has come."""
+        return self._empty() + self.changes()
+
+    def snapshot(self) -> list[Emitted]:
+        """Everything that has been told, at once, for who comes later."""
+        made = self._empty()
+        for shelf in self.shelves:
+            made += shelf.told()
+        if self._told is not None:
+            made.append(Emitted(Hide(region=ANSWER, version=self.numbers.step), None))
+            made.append(Emitted(Replace(region=ERROR, version=self.numbers.step, content=self._told.encode()), None))
+        return made
+
+    @property
+    def size(self) -> int:
+        """How many items are shown."""
+        return sum(shelf.count() for shelf in self.shelves)
+
+    def _empty(self) -> list[Emitted]:
+        holes = "".join([f'<stream:hole id="{shelf.anchor.region}"/>' for shelf in self.shelves])
+        fills = [(ROOT, f'<stream:hole id="{ANSWER}"/><stream:hole id="{ERROR}"/>'), (ANSWER, holes)]
+        fills += [(anchor.region, "") for shelf in self.shelves for anchor in shelf.anchors()]
+        return [Emitted(Fill(region=region, content=content.encode()), None) for region, content in fills]
+
+    def changes(self) -> list[Emitted]:
+        """What is different since the last time; nothing if there is no net change."""
+        self.numbers.step += 1
+        try:
+            self.journal.raise_failure()
+            for shelf in self.shelves:
+                shelf.look()
+        except XStreamError as failure:
+            self.failure = failure
+            return self._fail(failure)
+        ends = False
+        made, self._turned = self._turned, []
+        for shelf in self.shelves:
+            shelf.follow()
+            made += shelf.tell(ends)
+            ends = shelf.last.said.ends if shelf.last is not shelf.anchor else ends
+        self.journal.forget()
+        self.failure = None
+        return made + self._recovered()
+
+    def _fail(self, failure: XStreamError) -> list[Emitted]:
+        """The answer is the error. What has changed besides is told when it is withdrawn."""
+        told = error_text(failure)
+        if told == self._told:
+            return []
+        made: list[Emitted] = []
+        if self._told is None:
+            made.append(Emitted(Hide(region=ANSWER, version=self.numbers.step), None))
+        self._told = told
+        return [*made, Emitted(Replace(region=ERROR, version=self.numbers.step, content=told.encode()), None)]
+
+    def _recovered(self) -> list[Emitted]:
+        if self._told is None:
+            return []
+        self._told = None
+        gone = Emitted(Remove(region=ERROR, version=self.numbers.step), None)
+        return [gone, Emitted(Show(region=ANSWER, version=self.numbers.step), None)]
+
+    def text(self) -> str:
+        """The answer as it has been told; raises the error that it is."""
+        if self.failure is not None:
+            raise self.failure
+        ends, made = False, []
+        for shelf in self.shelves:
+            made.append(shelf.text(ends))
+            ends = shelf.last.said.ends if shelf.last is not shelf.anchor else ends
+        return "".join(made)
+
+    def items(self) -> Iterator[tuple[str, str]]:
+        """What is shown, in order: the label and the text of each region."""
+        for shelf in self.shelves:
+            yield from shelf.items()
+
+
+def error_text(failure: XStreamError) -> str:
+    """An error as an element of the output stream."""
+    code, message = failure.code, escape_text(failure.message)
+    return f'<error xmlns="{ERROR_NAMESPACE}" code="{code}">{message}</error>'

@@ -1,0 +1,333 @@
+"""The parts of an answer as regions in order: what is shown of each, and what is to be told of it.
+
+A part that concatenates members (∪) is followed by difference: the members that looked again are compared with what
+they showed, in order; an item between unchanged ones finds its place through the counts, in O(log n). Any other part is
+computed anew when a unit it reads is another, and compared item by item.
+
+A blank between two atomic values (sequence normalisation) belongs to the later one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from xstreamcast.model.atomic import Item
+from xstreamcast.model.change import After, Change, Remove, Replace
+from xstreamcast.model.function import Array
+from xstreamcast.model.serialise import serialise
+from xstreamcast.model.tree import Node
+from xstreamcast.plan.algebra import Unit
+from xstreamcast.run.continuous.engine import Number, _seen_now
+from xstreamcast.run.continuous.journal import Journal, identity, member_at
+from xstreamcast.run.continuous.labels import between, in_order
+from xstreamcast.run.continuous.live import Member
+from xstreamcast.run.continuous.share import Recomputed
+from xstreamcast.run.evaluate import Executable
+
+
+class Emitted(NamedTuple):
+    """A change of the answer; ``order`` is the place of what it is about, as a text that sorts."""
+
+    change: Change
+    order: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Items as text; whether they begin and end with atomic values."""
+
+    text: str
+    begins: bool
+    ends: bool
+
+
+def written(items: Iterable[Item]) -> Written | None:
+    """The text of items side by side; None where there is nothing, not even an empty text."""
+    flat = list(_flat(items))
+    if not flat:
+        return None
+    return Written(serialise(flat), not isinstance(flat[0], Node), not isinstance(flat[-1], Node))
+
+
+def _flat(items: Iterable[Item]) -> Iterator[Item]:
+    for item in items:
+        if isinstance(item, Array):
+            for member in item.members():
+                yield from _flat(member)
+        else:
+            yield item
+
+
+Reads = frozenset[Number]
+"""The units that a part of the output looks at."""
+
+
+class Numbers:
+    """What all parts of one output share: the numbers of regions, and that of the step, which is their version."""
+
+    def __init__(self, first: int) -> None:
+        self._last = first - 1
+        self.step = 0
+
+    def region(self) -> int:
+        """A region that has not been."""
+        self._last += 1
+        return self._last
+
+
+class Shown:
+    """A region of the answer, in a list; ``sent`` is the content that it was last given, None: not yet."""
+
+    __slots__ = ("after", "before", "label", "region", "said", "sent")
+
+    def __init__(self, region: int, said: Written, label: str) -> None:
+        self.region = region
+        self.said = said
+        self.label = label
+        self.sent: str | None = None
+        self.before: Shown | None = None
+        self.after: Shown | None = None
+
+
+class Shelf:
+    """The regions of one part, in order. ``removed`` and ``changed``: what is to be told of it."""
+
+    def __init__(self, path: str, numbers: Numbers) -> None:
+        self.path = path
+        self.numbers = numbers
+        self.anchor = Shown(numbers.region(), Written("", False, False), "")
+        self.last = self.anchor
+        self.size = 0
+        self.removed: list[Shown] = []
+        self.changed: dict[Shown, None] = {}
+
+    def __iter__(self) -> Iterator[Shown]:
+        shown = self.anchor.after
+        while shown is not None:
+            yield shown
+            shown = shown.after
+
+    def insert(self, before: Shown, said: Written) -> Shown:
+        """A new region just after one that is there."""
+        after = before.after
+        label = between(before.label or None, after.label if after is not None else None)
+        made = Shown(self.numbers.region(), said, label)
+        made.before, made.after, before.after = before, after, made
+        if after is None:
+            self.last = made
+        else:
+            after.before = made
+            self.changed[after] = None  # a blank may be due to it
+        self.changed[made] = None
+        self.size += 1
+        return made
+
+    def take(self, shown: Shown) -> None:
+        """Take a region out."""
+        before, after = shown.before, shown.after
+        assert before is not None
+        self.size -= 1
+        before.after = after
+        if after is None:
+            self.last = before
+        else:
+            after.before = before
+            self.changed[after] = None
+        self.changed.pop(shown, None)
+        if shown.sent is not None:
+            self.removed.append(shown)
+
+    def put(self, shown: Shown, said: Written) -> None:
+        """A region says this from now on."""
+        if shown.said != said:
+            shown.said = said
+            self.changed[shown] = None
+            if shown.after is not None:
+                self.changed[shown.after] = None
+
+    def content(self, shown: Shown, ends: bool) -> str:
+        """What a region is to hold; ``ends``: whether what is before this part ends with an atomic value."""
+        before = shown.before
+        assert before is not None
+        blank = shown.said.begins and (ends if before is self.anchor else before.said.ends)
+        return " " + shown.said.text if blank else shown.said.text
+
+    def text(self, ends: bool) -> str:
+        """The text of the part."""
+        return "".join([self.content(shown, ends) for shown in self])
+
+    def items(self) -> Iterator[tuple[str, str]]:
+        """What is shown, in order: the label and the text of each region."""
+        for shown in self:
+            yield self.order(shown), shown.said.text
+
+    def anchors(self) -> Iterator[Shown]:
+        """What its regions stand beside."""
+        yield self.anchor
+
+    def order(self, shown: Shown) -> str:
+        """The place of a region in the answer, as a text that sorts."""
+        return f"{self.path}.{shown.label}"
+
+    def count(self) -> int:
+        """How many items are shown."""
+        return self.size
+
+    def told(self) -> Iterator[Emitted]:
+        """All regions as they have been told."""
+        for shown in self:
+            assert shown.before is not None
+            content = (shown.sent or "").encode()
+            yield Emitted(After(region=shown.region, target=shown.before.region, content=content), self.order(shown))
+
+    def tell(self, ends: bool) -> Iterator[Emitted]:
+        """The changes since the last time, so that each finds what it refers to."""
+        for shown in self.removed:
+            yield Emitted(Remove(region=shown.region, version=self.numbers.step), self.order(shown))
+        self.removed.clear()
+        if self.anchor.after is not None:
+            self.changed[self.anchor.after] = None  # the part before may end otherwise
+        for shown in sorted(self.changed, key=_label):
+            content = self.content(shown, ends)
+            if shown.sent is None:
+                assert shown.before is not None
+                yield Emitted(
+                    After(region=shown.region, target=shown.before.region, content=content.encode()), self.order(shown)
+                )
+            elif shown.sent != content:
+                change = Replace(region=shown.region, version=self.numbers.step, content=content.encode())
+                yield Emitted(change, self.order(shown))
+            shown.sent = content
+        self.changed.clear()
+
+
+def _label(shown: Shown) -> str:
+    return shown.label
+
+
+class Members(Shelf):
+    """The part of a unit whose members are concatenated (∪): a region for each that has items."""
+
+    def __init__(self, path: str, numbers: Numbers, journal: Journal, where: Number) -> None:
+        super().__init__(path, numbers)
+        self.journal = journal
+        self.where = where
+        self.shown: dict[Member, Shown] = {}
+        self.pending: list[tuple[int, Member, Written]] = []
+
+    def look(self) -> None:
+        """See what is to be shown of the members that may have changed; raises what cannot be written."""
+        self.pending = []
+        for member in dict.fromkeys(self.journal.touched(self.where)):
+            if member.outcome and member.entry.block is not None and _seen_now(member):
+                said = written(member.outcome)
+                if said is not None:
+                    self.pending.append((member.entry.sequence.before(member.entry), member, said))
+
+    def follow(self) -> None:
+        """Put on the shelf what :meth:`look` has seen, and take off what is not to be shown any more."""
+        self.pending.sort(key=lambda entry: entry[0])
+        present = {member for _, member, _ in self.pending}
+        left: dict[tuple[object, ...], deque[Shown]] = {}
+        for member, name in self.journal.left.items():
+            if (name, member.unit) == self.where and member in self.shown:
+                left.setdefault(identity(member), deque()).append(self.shown.pop(member))
+        for member in dict.fromkeys(self.journal.touched(self.where)):
+            if member in self.shown and member not in present:
+                self.take(self.shown.pop(member))
+        if left:
+            for _, member, _ in self.pending:
+                if member not in self.shown and left.get(identity(member)):
+                    self.shown[member] = left[identity(member)].popleft()
+        for rest in left.values():
+            for shown in rest:
+                self.take(shown)
+        staying = [member for _, member, _ in self.pending if member in self.shown]
+        stay = in_order([self.shown[member].label for member in staying])
+        for number, member in enumerate(staying):
+            if number not in stay:
+                self.take(self.shown.pop(member))
+        for rank, member, said in self.pending:
+            before = self._before(rank)
+            known = self.shown.get(member)
+            if known is not None and known.before is before:
+                self.put(known, said)
+            else:
+                if known is not None:
+                    self.take(known)
+                self.shown[member] = self.insert(before, said)
+        self.pending = []
+
+    def _before(self, rank: int) -> Shown:
+        """The region before the item of a rank."""
+        name, unit = self.where
+        top = self.journal.live[name].top[unit]
+        while rank:
+            member = member_at(top, rank)
+            shown = self.shown.get(member)
+            if shown is not None:
+                return shown
+            rank = member.entry.sequence.before(member.entry)  # it has items that come to nothing: empty arrays
+        return self.anchor
+
+
+class Computed(Shelf):
+    """Any other part: its items are compared with those before; the same ones stay, in the longest run in order."""
+
+    def __init__(
+        self, path: str, numbers: Numbers, journal: Journal | Recomputed, part: Unit | Executable, reads: Reads
+    ) -> None:
+        super().__init__(path, numbers)
+        self.journal = journal
+        self.part = part
+        self.reads = reads
+        self.fresh = True
+        self.pending: list[Written] | None = None
+
+    def look(self) -> None:
+        """Compute it, if what it reads is not as before."""
+        self.pending = None
+        if self.due():
+            self.fresh = True  # until it has been followed
+            self.pending = self.computed()
+
+    def due(self) -> bool:
+        """Whether what it reads is not as before."""
+        journal = self.journal
+        return self.fresh or journal.redone or bool(self.reads & (journal.stale | journal.bound))
+
+    def computed(self) -> list[Written]:
+        """Its items now."""
+        found = (written([item]) for item in self.journal.part(self.part, self.reads))
+        return [said for said in found if said is not None]
+
+    def follow(self) -> None:
+        if self.pending is None:
+            return
+        wanted, self.pending, self.fresh = self.pending, None, False
+        known: dict[Written, deque[Shown]] = {}
+        for shown in self:
+            known.setdefault(shown.said, deque()).append(shown)
+        pairs = [known[said].popleft() if known.get(said) else None for said in wanted]
+        places = [(number, shown) for number, shown in enumerate(pairs) if shown is not None]
+        stay = in_order([shown.label for _, shown in places])
+        fixed = {number: shown for at, (number, shown) in enumerate(places) if at in stay}
+        held = set(fixed.values())
+        at = self.anchor
+        for number, said in enumerate(wanted):
+            following = at.after
+            if number in fixed:
+                while at.after is not fixed[number]:  # what stood here has no successor
+                    assert at.after is not None
+                    self.take(at.after)
+                at = fixed[number]
+            elif following is not None and following not in held:
+                self.put(following, said)
+                at = following
+            else:
+                at = self.insert(at, said)
+        while at.after is not None:
+            self.take(at.after)

@@ -1,0 +1,163 @@
+"""Reductions that follow their members: what one adds, how sums are put together, and the value that comes of them.
+
+Where a sum can be undone (count, sum, avg) a change costs one subtraction and one addition on each level of the order
+tree; where it cannot (min, max, distinct-values, string-join) the blocks on the way are summed again. XFlux's
+``adjust`` for each of these is ``total := total − old + new``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from typing import Any
+
+from xstreamcast.functions.total import Total
+from xstreamcast.model.arithmetic import EXACT, subtract
+from xstreamcast.model.atomic import Item
+from xstreamcast.model.convert import atomize
+from xstreamcast.plan.algebra import Concat, Reduce, Reduction, Slice
+from xstreamcast.run.continuous.order import COUNT, Entry, Monoid, Sequence
+from xstreamcast.run.reductions import State
+
+
+def monoid_of(reduction: Reduction) -> Monoid[Any]:
+    """What sums of a reduction's members are made of."""
+    if isinstance(reduction, Reduce):
+        if reduction.function in ("sum", "avg"):
+            return Monoid(None, _added, _taken)
+        if reduction.function in ("min", "max", "distinct-values", "string-join"):
+            return Monoid(None, _merged)
+    return COUNT
+
+
+def _added(a: Total | None, b: Total | None) -> Total | None:
+    if a is None or b is None:
+        return a or b
+    made = deepcopy(a)
+    made.merge(b)
+    return made
+
+
+def _taken(a: Total | None, b: Total | None) -> Total | None:
+    if a is None or b is None:
+        return a
+    made = deepcopy(a)
+    made.integer -= b.integer
+    made.integers -= b.integers
+    made.decimal = EXACT.subtract(made.decimal, b.decimal)
+    made.decimals -= b.decimals
+    for mine, other in ((made.floats, b.floats), (made.doubles, b.doubles)):
+        mine._shift_in(-other.mantissa, other.exponent)
+        mine.count -= other.count
+        mine.minus_zeros -= other.minus_zeros
+        mine.plus_infinities -= other.plus_infinities
+        mine.minus_infinities -= other.minus_infinities
+        mine.nans -= other.nans
+    if b.durations:
+        made.durations -= b.durations
+        made.duration = subtract(made.duration, b.duration) if made.durations else None
+    return made if made.count else None
+
+
+def _merged(a: State | None, b: State | None) -> State | None:
+    if a is None or b is None:
+        return a or b
+    made = a.copied()
+    made.merge(b)
+    return made
+
+
+def contribution(reduction: Reduction, items: list[Item], fresh: Callable[[], State]) -> Any:
+    """What the items of one member add."""
+    if isinstance(reduction, Reduce):
+        if reduction.function in ("sum", "avg"):
+            if not items:
+                return None
+            total = Total(f"fn:{reduction.function}")
+            total.add_many(atomize(items))
+            return total
+        if reduction.function in ("min", "max", "distinct-values", "string-join"):
+            state = fresh()
+            state.add(items)
+            return state if items else None
+    return len(items)
+
+
+def members(sequence: Sequence[Any]) -> Iterator[Any]:
+    """All visible members in document order, those in regions inside too."""
+    stack: list[Iterator[Entry[Any]]] = [iter(sequence)]
+    while stack:
+        entry = next(stack[-1], None)
+        if entry is None:
+            stack.pop()
+        elif not entry.hidden:
+            inner = getattr(entry.item, "places", None)
+            if inner is None:
+                yield entry.item
+            else:
+                stack.append(iter(_content(entry)))
+
+
+def _content(entry: Entry[Any]) -> Sequence[Any]:
+    occurrence = entry.item
+    for unit, place in occurrence.places.items():
+        if place is entry:
+            found: Sequence[Any] = occurrence.content[unit]
+            return found
+    raise AssertionError("an entry of an occurrence is one of its places")
+
+
+def value(reduction: Reduction, sequence: Sequence[Any], fresh: Callable[[], State]) -> list[Item]:
+    """The value of a reduction."""
+    total = sequence.total
+    match reduction:
+        case Concat():
+            return [item for member in members(sequence) for item in member.outcome]
+        case Slice(first, last):
+            return _slice(sequence, max(first, 1), last)
+        case Reduce("count"):
+            return [total]
+        case Reduce("exists"):
+            return [total > 0]
+        case Reduce("empty"):
+            return [total == 0]
+        case Reduce("sum") | Reduce("avg"):
+            state = fresh()
+            if total is not None:
+                state.total = total  # type: ignore[attr-defined]  # a Totalled
+            return state.value()
+        case Reduce():
+            return (fresh() if total is None else total).value()
+    state = fresh()
+    for member in members(sequence):
+        state.add(member.outcome)
+    return state.value()
+
+
+def _slice(sequence: Sequence[int], first: int, last: int | None) -> list[Item]:
+    """Items by number: found through the counts, not by walking over what is before."""
+    found: list[Item] = []
+    place, end = first, sequence.total if last is None else min(last, sequence.total)
+    while place <= end:
+        within, before = sequence, 0
+        while True:
+            skip = before
+            entry = within.find(lambda count, skip=skip, place=place: skip + count >= place)  # type: ignore[misc]
+            assert entry is not None
+            before += _before(within, entry)
+            if getattr(entry.item, "places", None) is None:
+                break
+            within = _content(entry)
+        items = entry.item.outcome[place - before - 1 :][: end - place + 1]
+        found += items
+        place += len(items)
+    return found
+
+
+def _before(sequence: Sequence[int], entry: Entry[int]) -> int:
+    """The sum before an entry within its own sequence."""
+    place, sequence.place = sequence.place, None
+    try:
+        return sequence.before(entry)
+    finally:
+        sequence.place = place
