@@ -11,7 +11,7 @@ help:            ## this text
 	@echo "make demo    the main job: a live stream through Spark, ends by itself"
 	@echo "make test    all tests"
 	@echo "make lint    ruff and mypy --strict"
-	@echo "make bench   figures, beside other tools in the same run"
+	@echo "make bench   figures, beside other tools in the same run (ARGS=--quick: a tenth of the size)"
 	@echo "make qt3     scores on the W3C suite: QT3=folder of the suite, RUNNER=its runner"
 	@echo "make clean   remove the environment and caches"
 
@@ -46,7 +46,7 @@ $(VENV)/.spark: $(VENV)/.python pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.python pyproject.toml
-	@$(BIN)/python tools/environment.py install test "what the tests need: about 50 MB to load, 150 MB on disk"
+	@$(BIN)/python tools/environment.py install test "what the tests need: about 90 MB to load, 250 MB on disk"
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.python pyproject.toml

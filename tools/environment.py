@@ -34,7 +34,7 @@ def create(folder):
             "On Debian and Ubuntu: apt install python3-venv. Elsewhere: install a full Python.",
         )
     print(f"Making {folder} with Python {sys.version.split()[0]}", flush=True)
-    venv.EnvBuilder(with_pip=True, clear=True).create(folder)
+    venv.EnvBuilder(with_pip=True).create(folder)  # what is installed there already stays
 
 
 def install(extra, what):

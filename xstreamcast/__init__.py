@@ -3,6 +3,10 @@
 The public face is small, and imported when first used:
 
 * :func:`query`            run an XQuery or XCQL query; :func:`compile` keeps it for more documents
+* :func:`query_many`       several queries over the same documents, in one scan
+* :func:`continuous`       a query over streams, answered at every moment
+* :func:`continuous_many`  several of them, sharing the streams
+* :func:`explain`          how a query will be run, in how many passes and with what state
 * :func:`fragment`         a document → a stream of fragments
 * :func:`materialise`      a stream of fragments → the document it describes, T(γ)
 * :func:`infer_structure`  documents → their tag structure
@@ -15,14 +19,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from xstreamcast.cast import fragment, infer_structure, materialise
-    from xstreamcast.run.query import compile, query
+    from xstreamcast.plan.explain import explain
+    from xstreamcast.run.continuous.query import continuous, continuous_many
+    from xstreamcast.run.query import compile, query, query_many
 
 __version__ = "0.1.0"
-__all__ = ["compile", "fragment", "infer_structure", "materialise", "query"]
+__all__ = [
+    "compile", "continuous", "continuous_many", "explain", "fragment", "infer_structure", "materialise", "query",
+    "query_many",
+]  # fmt: skip
 
 _HOMES: Final = {
     "compile": "xstreamcast.run.query",
     "query": "xstreamcast.run.query",
+    "query_many": "xstreamcast.run.query",
+    "continuous": "xstreamcast.run.continuous.query",
+    "continuous_many": "xstreamcast.run.continuous.query",
+    "explain": "xstreamcast.plan.explain",
     "fragment": "xstreamcast.cast",
     "infer_structure": "xstreamcast.cast",
     "materialise": "xstreamcast.cast",
