@@ -171,6 +171,19 @@ def test_an_interrupt_ends_it_cleanly() -> None:
     assert process.returncode == 130
 
 
+def test_copies_of_nodes_do_not_wait_for_each_other() -> None:
+    with started("//b", "--lines", "-", stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"<a>" + b"".join(RECORD % n for n in range(100)))
+        process.stdin.flush()
+        for n in range(100):
+            assert process.stdout.readline() == b'<b i="%d">text</b>\n' % n
+        process.stdin.write(RECORD % 100 + b"</a>")
+        process.stdin.close()
+        assert process.stdout.read() == b'<b i="100">text</b>\n'
+
+
 def test_errors_in_the_middle_come_after_what_is_out() -> None:
     with started("//b/string()", "--lines", "-", stdin=subprocess.PIPE) as process:
         out, err = process.communicate(b"<a>" + b"".join(RECORD % n for n in range(300_000)) + b"</b>")

@@ -232,7 +232,7 @@ class Work:
         self.module, self.unit, self.given = module, unit, given
         self.items: list[Item] = []
         self.open: dict[int, list[Work]] = {}
-        self.waiting: list[tuple[int, list[Item] | None]] = []  # instances in the order they begin, their items if known
+        self.waiting: list[tuple[int, list[Item] | None]] = []  # in the order they begin; items if known
         self.failed = False
         self.exists = call("exists", unit.items)
 

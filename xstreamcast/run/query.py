@@ -9,9 +9,11 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.lang.context import OUTPUT, StaticContext
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from xstreamcast.run.single_pass import PlanCode
 
 __all__ = ["Query", "Result", "compile", "query", "query_many"]
+
+_AT_ONCE: Final = 1 << 16
+"""Items that are made between two looks for garbage."""
 
 
 def query(
@@ -290,7 +295,17 @@ class Result(Iterable[Item]):
         """All items."""
         if self._rest is not None:
             rest, self._rest = self._rest, None
-            self._items.extend(rest)
+            collecting = gc.isenabled()
+            some = True
+            while some:
+                gc.disable()  # what is made here is kept: looking through it for garbage costs as much as making it
+                try:
+                    made = list(islice(rest, _AT_ONCE))
+                finally:
+                    if collecting:
+                        gc.enable()
+                self._items += made
+                some = bool(made)
         return self._items
 
     def __len__(self) -> int:

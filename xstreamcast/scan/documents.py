@@ -177,7 +177,7 @@ class _Scan:
         """Scan to the limit, or to the end of the record there if it is near (LIMIT), or as far as there is input."""
         self.scanner.regs[t.PATIENCE] = limit + self.step
         while (status := self.scanner.run(b, n, limit)) == t.FULL:
-            if not self.growth.absorb(b):
+            if not self.growth.thin(b):
                 self.scanner.make_room(0)
         return status
 

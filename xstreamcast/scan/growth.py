@@ -186,15 +186,19 @@ class Growth:
                 self.roles[automaton.accepting(target)] |= _TESTED
         return self.roles
 
+    def thin(self, b: Bytes) -> int:
+        """As :meth:`absorb`; and the records that fail go."""
+        count = self.absorb(b)
+        if self.wanted.filters:
+            failed = self.filters.failed(self._open_record(), self.scanner.automaton)
+            if len(failed):
+                self._compact(~self._covered(failed))
+        return count
+
     def settle(self, b: Bytes) -> None:
         """Read from the buffer what the rows so far say, but for nodes that are open."""
         scanner = self.scanner
-        self.absorb(b)
-        if self.wanted.filters:
-            edge = self._open_record()
-            failed = self.filters.failed(edge, scanner.automaton)
-            if len(failed):
-                self._compact(~self._covered(failed))
+        self.thin(b)
         first, grown = self.settled, self.rows
         kinds = scanner.kinds[first:grown]
         froms, tos, needs = scanner.froms[first:grown], scanner.tos[first:grown], scanner.needs[first:grown]
