@@ -2,9 +2,10 @@
 
 All three are immutable. A sequence inside a map or an array is a Python list that nobody changes.
 
-* A :class:`Map` finds its entries by ``op:same-key``. It is a large shared dictionary under a small overlay of about
-  √n entries: ``put`` copies the overlay only, and folds it into a new dictionary when it has grown, so that n puts
-  cost O(n√n) at C speed and every older version stays valid.
+* A :class:`Map` finds its entries by ``op:same-key``. It is a large shared dictionary (``base``) under a small overlay
+  of about √n entries (``changes``): ``put`` copies the overlay only, and folds it into a new dictionary when it has
+  grown, so that n puts cost O(n√n) at C speed and every older version stays valid. A small map is copied whole.
+  Generated code reads these two, and ``size``; nobody writes to them.
 * An :class:`Array` shares its list with the arrays made from it by appending: the one that reaches the list's end
   may extend it in place.
 """
@@ -114,7 +115,7 @@ _new: Final = object.__new__
 class Map(FunctionItem):
     """``map { key: sequence }``; iteration in order of first insertion."""
 
-    __slots__ = ("_entries", "_overlay", "size")
+    __slots__ = ("base", "changes", "size")
     # Class attributes over the slots of the parent: a map has no fields but its entries.
     name = None
     arity = 1
@@ -123,9 +124,9 @@ class Map(FunctionItem):
     annotations = ()
 
     def __init__(self, items: Iterable[tuple[Item, list[Item]]] = ()) -> None:
-        self._entries: dict[Any, Any] = {same_key(entry[0]): entry for entry in items}
-        self._overlay = _UNCHANGED
-        self.size = len(self._entries)
+        self.base: dict[Any, Any] = {same_key(entry[0]): entry for entry in items}
+        self.changes = _UNCHANGED
+        self.size = len(self.base)
 
     @classmethod
     def of_entries(cls, entries: dict[Any, tuple[Item, list[Item]]]) -> Map:
@@ -135,7 +136,7 @@ class Map(FunctionItem):
     @classmethod
     def _made(cls, entries: dict[Any, Any], overlay: dict[Any, Any], size: int) -> Map:
         made = cls.__new__(cls)
-        made._entries, made._overlay, made.size = entries, overlay, size
+        made.base, made.changes, made.size = entries, overlay, size
         return made
 
     def body(self, args: list[list[Item]]) -> list[Item]:
@@ -151,11 +152,11 @@ class Map(FunctionItem):
     def get(self, key: Item) -> list[Item] | None:
         """The value at a key, or ``None``."""
         found = key if type(key) is str else same_key(key)
-        if self._overlay:
-            entry = self._overlay.get(found)
+        if self.changes:
+            entry = self.changes.get(found)
             if entry is not None:
                 return None if entry is _GONE else entry[1]
-        entry = self._entries.get(found)
+        entry = self.base.get(found)
         return None if entry is None else entry[1]
 
     def __contains__(self, key: Item) -> bool:
@@ -169,11 +170,11 @@ class Map(FunctionItem):
 
     def put(self, key: Item, value: list[Item]) -> Map:
         """The map with one entry more, or with the entry at ``key`` replaced."""
-        if self._overlay is _UNCHANGED and self.size <= _OVERLAY_MIN:
-            entries = self._entries.copy()
+        if self.changes is _UNCHANGED and self.size <= _OVERLAY_MIN:
+            entries = self.base.copy()
             entries[key if type(key) is str else same_key(key)] = (key, value)
             made = _new(Map)
-            made._entries, made._overlay, made.size = entries, _UNCHANGED, len(entries)
+            made.base, made.changes, made.size = entries, _UNCHANGED, len(entries)
             return made
         grown = 0 if key in self else 1
         return self._changed({same_key(key): (key, value)}, self.size + grown)
@@ -183,9 +184,9 @@ class Map(FunctionItem):
         return self._changed(gone, self.size - len(gone)) if gone else self
 
     def _changed(self, change: dict[Any, Any], size: int) -> Map:
-        made = Map._made(self._entries, self._overlay | change, size)
-        if len(made._overlay) > max(_OVERLAY_MIN, isqrt(len(self._entries))):
-            made._entries, made._overlay = made._merged(), _UNCHANGED
+        made = Map._made(self.base, self.changes | change, size)
+        if len(made.changes) > max(_OVERLAY_MIN, isqrt(len(self.base))):
+            made.base, made.changes = made._merged(), _UNCHANGED
         return made
 
     def entries(self) -> Iterable[tuple[Any, tuple[Item, list[Item]]]]:
@@ -197,9 +198,9 @@ class Map(FunctionItem):
 
     def _merged(self) -> dict[Any, tuple[Item, list[Item]]]:
         """One dictionary of all entries."""
-        if not self._overlay:
-            return self._entries
-        merged = self._entries | self._overlay
+        if not self.changes:
+            return self.base
+        merged = self.base | self.changes
         if len(merged) != self.size:
             merged = {found: entry for found, entry in merged.items() if entry is not _GONE}
         return merged

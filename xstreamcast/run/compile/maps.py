@@ -27,7 +27,11 @@ def looked_up(c: Compiler, target: Val, key: ast.Expr, scope: Scope) -> Val | No
     atom = c.bind(c.atom(found, "the key of a map look-up"))
     if atom.rep is Rep.OPT:
         return seq(f"{target.code}.invoke([{c.list(atom)}])", ITEMS)
-    return seq(f"({target.code}.get({atom.code}) or [])", ITEMS)
+    slow = f"({target.code}.get({atom.code}) or [])"
+    other = "" if atom.type.kind in ("string", "integer") else f" or type({atom.code}) is not str"
+    entry = c.out.fresh()
+    held = f"[] if ({entry} := {target.code}.base.get({atom.code})) is None else {entry}[1]"
+    return seq(f"({slow} if {target.code}.changes{other} else {held})", ITEMS)
 
 
 def map_call(c: Compiler, local: str, args: tuple[ast.Expr, ...], scope: Scope) -> Val | None:
@@ -40,6 +44,11 @@ def _size(c: Compiler, args: tuple[ast.Expr, ...], scope: Scope) -> Val:
     return one(f"{_argument(c, 'size', args[0], scope)}.size", INTEGER)
 
 
+def _keys(c: Compiler, args: tuple[ast.Expr, ...], scope: Scope) -> Val:
+    entry = c.out.fresh()
+    return seq(f"[{entry}[0] for {entry} in {_argument(c, 'keys', args[0], scope)}.items()]", Type("atomic"))
+
+
 def _put(c: Compiler, args: tuple[ast.Expr, ...], scope: Scope) -> Val:
     target = c.bind(one(_argument(c, "put", args[0], scope), _MAP))
     key = c.bind(c.convert(c.value(args[1], scope), _KEY, "argument 2 of map:put"))
@@ -47,7 +56,7 @@ def _put(c: Compiler, args: tuple[ast.Expr, ...], scope: Scope) -> Val:
 
 
 def _argument(c: Compiler, local: str, e: ast.Expr, scope: Scope) -> str:
-    entry = lookup(MAP, local, 1 if local == "size" else 3)
+    entry = lookup(MAP, local, 3 if local == "put" else 1)
     assert entry is not None
     return c.convert(c.value(e, scope), entry.params[0], f"argument 1 of map:{local}").code
 
@@ -83,6 +92,7 @@ def _is_entry(e: ast.Expr) -> bool:
 
 
 _IN_PLACE: dict[tuple[str, int], Callable[[Compiler, tuple[ast.Expr, ...], Scope], Val | None]] = {
+    ("keys", 1): _keys,
     ("size", 1): _size,
     ("put", 3): _put,
     ("merge", 1): _merge,
