@@ -97,3 +97,15 @@ def test_what_does_not_add_is_refused_wherever_it_meets(parts: list[list[Any]]) 
         left.merge(right)
     with pytest.raises(XStreamError, match="FORG0006"):
         summed(parts[0] + parts[1])
+
+
+@given(st.lists(numbers), st.lists(numbers))
+def test_what_was_merged_can_be_taken_out_as_a_whole(kept: list[Any], taken: list[Any]) -> None:
+    total, part, alone = Total(), Total(), Total()
+    total.add_many(kept)
+    part.add_many(taken)
+    alone.add_many(kept)
+    total.merge(part)
+    total.unmerge(part)
+    assert total.count == alone.count
+    assert repr((total.sum(), total.average())) == repr((alone.sum(), alone.average()))

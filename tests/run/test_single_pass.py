@@ -14,7 +14,7 @@ from plans_by_hand import DOCUMENT, SOURCE, WHOLE, answer, answers, expression, 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.parse import parse
 from xstreamcast.model.serialise import serialise
-from xstreamcast.plan.algebra import PLAN, Fold, Group, Pass, Plan, Reduce, Slice, Strategy, Test
+from xstreamcast.plan.algebra import PLAN, Fold, Group, Pass, Plan, RecordTest, Reduce, Slice, Strategy
 from xstreamcast.run.library import moment_of
 from xstreamcast.run.single_pass import PlanCode, run_many
 from xstreamcast.scan.automaton import Action, Target
@@ -148,7 +148,7 @@ def test_counting_needs_no_rows() -> None:
 
 
 def test_records_that_fail_their_tests_are_not_built() -> None:
-    test = Test(parse_path("/s/p/n"), "=", 4.0)
+    test = RecordTest(parse_path("/s/p/n"), "=", 4.0)
     found = unit("a", "$document/s/p[n = 4]", records=PEOPLE, tests=(test,))
     other = unit("b", "$document/s/o/n/string()", records=("/s/o",))
     assert both(plan([found], [found])) == '<p i="1"><n>4</n></p>'

@@ -155,7 +155,7 @@ NASTY = (
     ],
 )
 def test_nasty_documents(text: str) -> None:
-    same(text, NASTY)
+    assert same(text, NASTY) in ("stream", "project")
 
 
 NUMBERS = b"<s>" + b"".join(b"<p><n>%d</n></p>" % n for n in range(4)) + b"</s>"

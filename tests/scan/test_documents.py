@@ -406,7 +406,7 @@ def test_threads_give_what_one_gives_with_the_parts_of_ancestors(small_ranges: l
 
 def test_threads_carry_and_filter_as_one_does(small_ranges: list[int]) -> None:
     document = grouped(30)
-    test = algebra.Test(parse_path("/s/g/r/@i"), "=", "7")
+    test = algebra.RecordTest(parse_path("/s/g/r/@i"), "=", "7")
     expected = [f"{k}|{k * 7}&" for k in range(30)]
     for step in (100, 700):
         batches = document_batches(

@@ -35,11 +35,11 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 DOUBLE = re.compile(r"\s*(?:[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[Ee][+-]?\d+)?|[+-]?INF|NaN)\s*")
 
 
-def that(path: str, relation: Relation, value: str | float | None = None) -> algebra.Test:
-    return algebra.Test(parse_path(path, NAMESPACES), relation, value)
+def that(path: str, relation: Relation, value: str | float | None = None) -> algebra.RecordTest:
+    return algebra.RecordTest(parse_path(path, NAMESPACES), relation, value)
 
 
-def passes(text: str, one: algebra.Test) -> bool | None:
+def passes(text: str, one: algebra.RecordTest) -> bool | None:
     """What a comparison says of one value; None where it would raise."""
     if isinstance(one.value, float):
         if not DOUBLE.fullmatch(text):
@@ -48,7 +48,7 @@ def passes(text: str, one: algebra.Test) -> bool | None:
     return COMPARE[one.relation](text, one.value)
 
 
-def judged(record: Node, tests: tuple[algebra.Test, ...]) -> bool | None:
+def judged(record: Node, tests: tuple[algebra.RecordTest, ...]) -> bool | None:
     """Whether a record passes; None where an evaluation would raise, or may."""
     answer: bool | None = True
     for one in tests:
@@ -68,7 +68,7 @@ def _within(node: Node, record: Node) -> bool:
     return record.row <= node.row <= record.row + record.tree.size[record.row]
 
 
-def records_of(document: bytes, path: Path, tests: tuple[algebra.Test, ...]) -> list[tuple[bool | None, str]]:
+def records_of(document: bytes, path: Path, tests: tuple[algebra.RecordTest, ...]) -> list[tuple[bool | None, str]]:
     return [(judged(node, tests), node.xml()) for node in select(parse_tree(document).root, path)]
 
 
@@ -105,7 +105,7 @@ OUTSIDE = st.sampled_from(["", "<v>one</v>", "<q><v>1</v></q>", "text"])
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(RECORDS, OUTSIDE, st.lists(st.sampled_from(TESTS), min_size=1, max_size=2), st.integers(1, 120), st.booleans())
 def test_records_that_may_pass_stay_and_those_that_fail_go(
-    written: list[tuple[str, str]], outside: str, tests: list[algebra.Test], step: int, streamed: bool
+    written: list[tuple[str, str]], outside: str, tests: list[algebra.RecordTest], step: int, streamed: bool
 ) -> None:
     document = f"<s>{outside}{outside.join(f'<r k={k!r}>{inner}</r>' for k, inner in written)}</s>".encode()
     path = parse_path("/s/r")
@@ -127,7 +127,7 @@ def test_a_value_that_is_no_number_keeps_its_record_for_the_evaluation_to_judge(
     assert [batch.tree.root.xml() for batch in batches] == ["<s><r><v>x</v></r><r><v>1</v><v>x</v></r></s>"]
 
 
-def shown(document: bytes, records: list[str], filters: list[tuple[str, tuple[algebra.Test, ...]]]) -> list[str]:
+def shown(document: bytes, records: list[str], filters: list[tuple[str, tuple[algebra.RecordTest, ...]]]) -> list[str]:
     batches = document_batches(
         document,
         [project(path) for path in records],

@@ -126,6 +126,18 @@ class Total:
             self.durations += other.durations
         self._agree()
 
+    def unmerge(self, other: Total) -> None:
+        """Total(A ∖ B) = Total(A) − Total(B), where B is part of A."""
+        self.integer -= other.integer
+        self.integers -= other.integers
+        self.decimal = EXACT.subtract(self.decimal, other.decimal)
+        self.decimals -= other.decimals
+        self.floats.unmerge(other.floats)
+        self.doubles.unmerge(other.doubles)
+        if other.durations:
+            self.durations -= other.durations
+            self.duration = subtract(self.duration, other.duration) if self.durations else None
+
     def sum(self, zero: Item | None = 0) -> Item | None:
         """fn:sum; ``zero`` where there is nothing."""
         if not self.count:

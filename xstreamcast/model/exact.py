@@ -76,6 +76,15 @@ class ExactSum:
         self.minus_infinities += other.minus_infinities
         self.nans += other.nans
 
+    def unmerge(self, other: ExactSum) -> None:
+        """S(A ∖ B) = S(A) − S(B)"""
+        self._shift_in(-other.mantissa, other.exponent)
+        self.count -= other.count
+        self.minus_zeros -= other.minus_zeros
+        self.plus_infinities -= other.plus_infinities
+        self.minus_infinities -= other.minus_infinities
+        self.nans -= other.nans
+
     def value(self) -> float:
         """The sum, rounded once. Infinities, NaN and the sign of zero are IEEE 754's."""
         if self.nans or (self.plus_infinities and self.minus_infinities):

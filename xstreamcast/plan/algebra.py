@@ -106,7 +106,7 @@ Reduction = Concat | Reduce | Slice | Fold | Group
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class RecordTest:
     """``path relation value``: a general comparison, ``contains``, or that there is such a node; ``path`` in full.
 
     A record passes when one of its nodes at ``path`` does, or when its characters do not tell (a value that
@@ -137,7 +137,7 @@ class Unit:
     """The units whose values ``items`` reads."""
     nest: Nest | None = None
     """How E is computed for one that is cut, because it is larger than a batch."""
-    tests: tuple[Test, ...] = ()
+    tests: tuple[RecordTest, ...] = ()
     """A record that fails one of these gives no items: it need not be built. All are about the unit's one record."""
     path: Path | None = None
     """When E is no more than a path of steps without predicates: its nodes can be counted without being captured."""

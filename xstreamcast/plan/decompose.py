@@ -99,16 +99,16 @@ def targets(module: ast.Module, units: list[Unit]) -> tuple[Target, ...]:
     for unit in units:
         if unit.path is not None and unit.reduction == Reduce("count"):
             continue  # counted, not kept
-        seen = project(_seen(unit), {unit.root: Path()}, module=module, whole=_reads_items(unit.reduction))
+        seen = project(seen_by(unit), {unit.root: Path()}, module=module, whole=reads_items(unit.reduction))
         found.append(seen.get(unit.root, ()))
     return merge(*found)
 
 
-def _reads_items(reduction: Reduction) -> bool:
+def reads_items(reduction: Reduction) -> bool:
     return not (isinstance(reduction, Reduce) and reduction.function in ("count", "exists", "empty"))
 
 
-def _seen(unit: Unit) -> ast.Expr:
+def seen_by(unit: Unit) -> ast.Expr:
     """An expression that sees of a document what the unit's expression and its reduction see."""
     reduction = unit.reduction
     inner = reduction.inner if isinstance(reduction, Group) else reduction
@@ -120,7 +120,7 @@ def _seen(unit: Unit) -> ast.Expr:
     elif isinstance(reduction, Group):
         item = reduction.item
         value = ast.VarRef(named(item))
-        if not _reads_items(inner):
+        if not reads_items(inner):
             value = ast.FunctionCall(ast.Name("fn", "exists", FN), (value,))
     else:
         return unit.items

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, cast
 
 from xstreamcast.lang import ast
-from xstreamcast.plan.algebra import Test, VarName
+from xstreamcast.plan.algebra import RecordTest, VarName
 from xstreamcast.plan.decompose_paths import scan_test
 from xstreamcast.plan.decompose_spread import Spread
 from xstreamcast.plan.passes.shapes import is_fn
@@ -16,7 +16,7 @@ Relation = Literal["=", "!=", "<", "<=", ">", ">=", "contains", "exists"]
 _MIRRORED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def tests_of(spread: Spread) -> tuple[Test, ...]:
+def tests_of(spread: Spread) -> tuple[RecordTest, ...]:
     """Tests that a record must pass to give items."""
     if spread.bare or len(spread.records) != 1 or spread.container:
         return ()
@@ -101,12 +101,12 @@ def _step(step: ast.AxisStep, deep: bool) -> tuple[Step | None, bool]:
 _ANYWHERE: Final = ast.AxisStep("descendant-or-self", ast.KindTest("node"))
 
 
-def _test(e: ast.Expr, variable: VarName | None, record: Path) -> Test | None:
+def _test(e: ast.Expr, variable: VarName | None, record: Path) -> RecordTest | None:
     if isinstance(e, ast.GeneralComparison):
         for side, other, op in ((e.left, e.right, e.op), (e.right, e.left, _MIRRORED[e.op])):
             path, value = _relative(side, variable), _literal(other)
             if path is not None and value is not None:
-                return Test(record / path, cast(Relation, op), value)
+                return RecordTest(record / path, cast(Relation, op), value)
         return None
     if isinstance(e, ast.FunctionCall) and is_fn(e, "exists", 1):
         e = e.args[0]
@@ -115,10 +115,10 @@ def _test(e: ast.Expr, variable: VarName | None, record: Path) -> Test | None:
     elif isinstance(e, ast.Quantified):
         return _some_contains(e, variable, record)
     path = _relative(e, variable)
-    return None if path is None or not path.steps else Test(record / path, "exists")
+    return None if path is None or not path.steps else RecordTest(record / path, "exists")
 
 
-def _some_contains(e: ast.Quantified, variable: VarName | None, record: Path) -> Test | None:
+def _some_contains(e: ast.Quantified, variable: VarName | None, record: Path) -> RecordTest | None:
     """``some $a in path satisfies contains($a, "text")``."""
     if e.every or len(e.bindings) != 1 or e.bindings[0].type is not None:
         return None
@@ -128,7 +128,7 @@ def _some_contains(e: ast.Quantified, variable: VarName | None, record: Path) ->
     path, text = _relative(e.bindings[0].source, variable), condition.args[1]
     if path is None or condition.args[0] != ast.VarRef(e.bindings[0].var) or not isinstance(text, ast.StringLiteral):
         return None
-    return Test(record / path, "contains", text.value)
+    return RecordTest(record / path, "contains", text.value)
 
 
 def _literal(e: ast.Expr) -> str | float | None:

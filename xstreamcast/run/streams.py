@@ -74,12 +74,12 @@ class Streams:
         view = View(now=instant_of(self.now))
         pieces = regions.document(pick(regions.documents(), None), view, self.report)
         text = b"".join(pieces)
-        made = _document(text, f"stream:{name}")
+        made = view_of(text, f"stream:{name}")
         self._documents[name] = made
         return made
 
 
-def _document(text: bytes, uri: str) -> Node:
+def view_of(text: bytes, uri: str) -> Node:
     """The document node of T: with one element as a document has, or, before the root has come or without a named
     root, with none or several."""
     try:

@@ -84,7 +84,7 @@ class Parts:
         if tries:
             self.bound.add(unit.variable)
         else:
-            self.declared.append(_declaration(unit.variable, _value_type(unit)))
+            self.declared.append(_declaration(unit.variable, value_type(unit)))
         if unit.nest is not None:
             self.declared.append(_declaration(unit.nest.variable, _NODE))
             for inner in unit.nest.units:
@@ -100,7 +100,7 @@ def _declaration(variable: VarName, declared: ast.SequenceType | None) -> ast.Va
     return ast.VariableDecl(plan_name(variable), declared, None, external=True)
 
 
-def _value_type(unit: Unit) -> ast.SequenceType | None:
+def value_type(unit: Unit) -> ast.SequenceType | None:
     """The type of the one item a unit's value always is; None where it is a sequence."""
     if isinstance(unit.reduction, Reduce):
         return _TYPES.get(unit.reduction.function)
@@ -283,7 +283,7 @@ class Evaluation:
         """The value of a unit, or its error, for who reads it."""
         if work.failure is None:
             value = self.given[work.unit.variable] = work.state.value()
-            self.bind(work.unit.variable, value if _value_type(work.unit) is None else value[0])
+            self.bind(work.unit.variable, value if value_type(work.unit) is None else value[0])
             self.given.failures.pop(work.unit.variable, None)
         else:
             self.globals.pop(work.unit.variable, None)

@@ -19,11 +19,11 @@ from xstreamcast.scan.records import parents
 from xstreamcast.scan.vector import Bytes, Longs
 
 if TYPE_CHECKING:
-    from xstreamcast.plan.algebra import Test
+    from xstreamcast.plan.algebra import RecordTest
     from xstreamcast.scan.automaton import Automaton, Target
     from xstreamcast.scan.path import Path
 
-Filter = tuple["Path", tuple["Test", ...]]
+Filter = tuple["Path", tuple["RecordTest", ...]]
 """A record's path and what its records must pass. Several of one path: a record stays if it passes one of them."""
 
 _MODES: Final = {ELEMENT: spans.TEXT, ATTRIBUTE: spans.ATTRIBUTE, TEXT: spans.TEXT}
@@ -56,7 +56,7 @@ class Filters:
         return bool(self.filters)
 
     @property
-    def tests(self) -> tuple[Test, ...]:
+    def tests(self) -> tuple[RecordTest, ...]:
         return tuple(test for _, tests in self.filters for test in tests)
 
     @property
@@ -185,7 +185,7 @@ def _within(places: Longs, starts: Longs, ends: Longs) -> Longs:
     return np.searchsorted(ordered, ends) - np.searchsorted(ordered, starts)
 
 
-def _passed(b: Bytes, rows: Any, test: Test) -> Any:
+def _passed(b: Bytes, rows: Any, test: RecordTest) -> Any:
     """Which nodes pass a test, or may."""
     mode = _MODES.get(test.path.steps[-1].test.kind)
     if test.relation == "exists" or mode is None:

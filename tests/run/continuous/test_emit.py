@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.model.change import After, Before, Change, Fill, Freeze, Hide, Remove, Replace, Show
 from xstreamcast.run.query import compile
-from xstreamcast.run.streams import _document
+from xstreamcast.run.streams import view_of
 
 QUERIES = (
     'stream("s")//a',
@@ -81,7 +81,7 @@ def test_the_output_stream_describes_the_answer_after_every_change(text: str, ch
         assert not query.odd
         for change in batch:
             t.apply(change)
-        document = _document(t.text().encode(), "stream:s")
+        document = view_of(t.text().encode(), "stream:s")
         scratch = told(lambda: whole(streams=lambda _: document).items())  # noqa: B023 - called at once
         assert code_of(answer) == code_of(scratch)
         if answer == before:  # no net change, no output, unless equal items change places

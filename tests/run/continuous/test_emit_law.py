@@ -20,12 +20,12 @@ from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.run.continuous.query import continuous
 from xstreamcast.run.query import Query, compile
-from xstreamcast.run.streams import _document
+from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
 
 
 def from_scratch(query: Query, t: Materialiser) -> str:
-    node = _document(t.text().encode(), "stream:s")
+    node = view_of(t.text().encode(), "stream:s")
     try:
         return serialise(query(streams=lambda _: node, now=moment_at(t.now)).items())
     except XStreamError as failure:

@@ -22,7 +22,7 @@ from xstreamcast.plan.decompose import plan
 from xstreamcast.run.continuous.engine import Continuous
 from xstreamcast.run.library import known_function, moment_of
 from xstreamcast.run.query import compile
-from xstreamcast.run.streams import _document
+from xstreamcast.run.streams import view_of
 from xstreamcast.run.units import Evaluation
 
 NOW = "2003-11-30"
@@ -42,7 +42,7 @@ def check(text: str, changes: Iterable[Change], structure: Structure | None = No
         materialiser.apply(change)
         engine.feed(change, "s")
         document = materialiser.text()
-        node = _document(document.encode(), "stream:s")
+        node = view_of(document.encode(), "stream:s")
         expected = shown(lambda node=node: list(query(streams=lambda _: node, now=NOW)))
         assert shown(engine.answer) == expected, f"{text}\nafter change {number}: {change}\nT: {document}"
     return engine

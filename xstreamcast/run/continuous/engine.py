@@ -17,15 +17,14 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Plan, Source, Strategy, Unit
-from xstreamcast.plan.decompose import _reads_items, _seen
+from xstreamcast.plan.decompose import reads_items, seen_by
 from xstreamcast.plan.projection import project
 from xstreamcast.run.continuous.assemble import document, whole_document
 from xstreamcast.run.continuous.live import Live, Member
 from xstreamcast.run.continuous.reach import never_nested
 from xstreamcast.run.continuous.route import Route
 from xstreamcast.run.continuous.sums import contribution, members, monoid_of, value
-from xstreamcast.run.units import Evaluation, Parts, UnitCode
-from xstreamcast.run.units import _value_type as value_type
+from xstreamcast.run.units import Evaluation, Parts, UnitCode, value_type
 from xstreamcast.scan.path import Path
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class Continuous:
         def targets(unit: Unit, root: Path) -> tuple[Target, ...]:
             if unit.nest is not None and nests(unit):
                 return unit.nest.parts
-            seen = project(_seen(unit), {unit.root: root}, module=self.plan.module, whole=_reads_items(unit.reduction))
+            seen = project(seen_by(unit), {unit.root: root}, module=self.plan.module, whole=reads_items(unit.reduction))
             return seen[unit.root]
 
         route = Route(units, targets, lambda unit: monoid_of(unit.reduction), nests, whole)
@@ -217,19 +216,28 @@ class Continuous:
 
     def answer(self) -> list[Item]:
         """q(T(γ)); raises the error that is the answer, if it is one."""
-        for member, failure in self.failed.items():
-            if _seen_now(member):
-                raise failure
+        self.raise_failure()
         for where in sorted(self.stale, key=self.turn.__getitem__):
             self._refresh(where)
+        self._bind_documents()
+        return [item for part in self.rest for item in self._part(part)]
+
+    def raise_failure(self) -> None:
+        """Raise the error that the answer is because of a member."""
+        for member, failure in self.failed.items():
+            if is_seen(member):
+                raise failure
+
+    def _bind_documents(self) -> None:
+        """Where nothing decomposes, what is left of the query reads the documents themselves."""
         if self.plan.strategy is Strategy.PROJECT:
             for source in self.plan.sources:
                 live = self.live[source.uri or ""]
                 self.evaluation.bind(source.variable, whole_document(live.root, live.route).root)
-        found: list[Item] = []
-        for part in self.rest:
-            found += self.values[self.place[part.variable]] if isinstance(part, Unit) else self.evaluation.run(part)
-        return found
+
+    def _part(self, part: Unit | Executable) -> list[Item]:
+        """The items of a part of the output, whose units are bound."""
+        return self.values[self.place[part.variable]] if isinstance(part, Unit) else list(self.evaluation.run(part))
 
 
 def _ancestor(tree: Any, row: int, frame: Member) -> Node:
@@ -243,7 +251,7 @@ def _ancestor(tree: Any, row: int, frame: Member) -> Node:
     return Node((tree, chain[len(chain) - 1 - level]))
 
 
-def _seen_now(member: Member) -> bool:
+def is_seen(member: Member) -> bool:
     """Whether nothing around a member is hidden."""
     entry = member.entry
     while not entry.hidden:

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from xstreamcast.plan.algebra import PLAN, Strategy, Unit
-from xstreamcast.run.continuous.assemble import whole_document
-from xstreamcast.run.continuous.engine import Continuous, Number, _seen_now
+from xstreamcast.plan.algebra import PLAN, Unit
+from xstreamcast.run.continuous.engine import Continuous, Number
 from xstreamcast.run.continuous.labels import in_order
 from xstreamcast.run.continuous.live import Live, Member, Mount, Occurrence, side_by_side
 from xstreamcast.run.continuous.order import Sequence
-from xstreamcast.run.continuous.sums import members
+from xstreamcast.run.continuous.sums import content_of, members
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Filling
@@ -134,23 +133,12 @@ class Journal(Continuous):
             assert isinstance(live, Noted)
             live.turned.clear()
 
-    def raise_failure(self) -> None:
-        """Raise the error that the answer is because of a member."""
-        for member, failure in self.failed.items():
-            if _seen_now(member):
-                raise failure
-
     def part(self, part: Unit | Executable, reads: Iterable[Number]) -> list[Item]:
         """The items of a part of the output; ``reads``: the units that it looks at."""
         for where in reads:
             self._refresh(where)
-        if isinstance(part, Unit):
-            return self.values[self.place[part.variable]]
-        if self.plan.strategy is Strategy.PROJECT:
-            for source in self.plan.sources:
-                live = self.live[source.uri or ""]
-                self.evaluation.bind(source.variable, whole_document(live.root, live.route).root)
-        return list(self.evaluation.run(part))
+        self._bind_documents()
+        return self._part(part)
 
     def touched(self, where: Number) -> Iterator[Member]:
         """The members of a unit that may be shown otherwise than before, each once or more; none that have left."""
@@ -177,7 +165,7 @@ def every(sequence: Sequence[Any]) -> Iterator[Member]:
                 yield item
                 waiting += (item.inner or {}).values()
             else:
-                waiting.append(next(item.content[unit] for unit, place in item.places.items() if place is entry))
+                waiting.append(content_of(entry))
 
 
 def identity(member: Member) -> tuple[Any, ...]:
@@ -188,18 +176,3 @@ def identity(member: Member) -> tuple[Any, ...]:
         path.append((mount.occurrence.id, mount.key[:2]))
         mount = mount.occurrence.parent
     return tuple(path)
-
-
-def member_at(sequence: Sequence[int], place: int) -> Member:
-    """The visible member with the item of a number, from 1: through the counts, O(depth · log n)."""
-    within, rest = sequence, place
-    while True:
-        reach = rest
-        entry = within.find(lambda count, reach=reach: count >= reach)  # type: ignore[misc]  # bound at once
-        assert entry is not None, "there are as many items as the counts say"
-        if isinstance(entry.item, Member):
-            return entry.item
-        outer, within.place = within.place, None  # what is before it here, not in the sequences around
-        rest -= within.before(entry)
-        within.place = outer
-        within = next(content for unit, content in entry.item.content.items() if entry.item.places.get(unit) is entry)

@@ -21,6 +21,7 @@ from xstreamcast.model.parse import parse
 from xstreamcast.model.time import NOW, START, Interval, event_lifespan, format_instant, version_lifespan
 from xstreamcast.run.continuous.order import Entry, Sequence
 from xstreamcast.run.continuous.route import Route
+from xstreamcast.run.temporal import VT_FROM, VT_TO
 from xstreamcast.scan.automaton import DEAD, DOCUMENT_STATE
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 HOLE: Final = intern(ELEMENT, STREAM_NAMESPACE, "hole")
 MUTABLE: Final = intern(ELEMENT, STREAM_NAMESPACE, "mutable")
-VT_FROM: Final = intern(ATTRIBUTE, "", "vtFrom")
-VT_TO: Final = intern(ATTRIBUTE, "", "vtTo")
 _ID: Final = intern(ATTRIBUTE, "", "id")
 _WRAP: Final = f'<w xmlns:stream="{STREAM_NAMESPACE}">'.encode()
 _TOP: Final = 1  # the row of that wrapper in the tree of a content

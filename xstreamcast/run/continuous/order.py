@@ -162,32 +162,31 @@ class Sequence(Generic[S]):
                 blocks += block.children
         return count
 
+    def before_here(self, entry: Entry[S]) -> S:
+        """The sum of all that stands before an entry in this sequence."""
+        add, total, block = self.monoid.add, self.monoid.zero, entry.block
+        assert block is not None
+        for other in block.children:
+            if other is entry:
+                break
+            if not other.hidden:
+                total = add(total, other.summary)
+        while block.parent is not None:
+            parent, earlier = block.parent, self.monoid.zero
+            for sibling in parent.children:
+                if sibling is block:
+                    break
+                earlier = add(earlier, sibling.total)
+            total, block = add(earlier, total), parent
+        return total
+
     def before(self, entry: Entry[S]) -> S:
         """The sum of all that stands before an entry, here and in the sequences around."""
-        add, zero = self.monoid.add, self.monoid.zero
-        total = zero
-        sequence: Sequence[S] | None = self
-        while sequence is not None:
-            block = entry.block
-            assert block is not None
-            own = zero
-            for other in block.children:
-                if other is entry:
-                    break
-                if not other.hidden:
-                    own = add(own, other.summary)
-            while block.parent is not None:
-                parent, earlier = block.parent, zero
-                for sibling in parent.children:
-                    if sibling is block:
-                        break
-                    earlier = add(earlier, sibling.total)
-                own, block = add(earlier, own), parent
-            total = add(own, total)
-            if sequence.place is None:
-                return total
-            entry = sequence.place
-            sequence = entry.sequence
+        total = self.before_here(entry)
+        place = self.place
+        while place is not None:
+            around = place.sequence
+            total, place = self.monoid.add(around.before_here(place), total), around.place
         return total
 
     def find(self, reached: Callable[[S], bool]) -> Entry[S] | None:

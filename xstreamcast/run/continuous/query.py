@@ -38,7 +38,7 @@ from xstreamcast.run.continuous.share import Association, Recomputed
 from xstreamcast.run.continuous.shelf import Emitted
 from xstreamcast.run.library import Library
 from xstreamcast.run.query import Query, Result, _sequence, compile
-from xstreamcast.run.streams import _document
+from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
 from xstreamcast.run.units import Evaluation
 
@@ -380,7 +380,7 @@ class ContinuousQuery:
 
 def _nothing(stream: str) -> Node:
     """T of a stream of which nothing has come."""
-    return _document(b"", f"stream:{stream}")
+    return view_of(b"", f"stream:{stream}")
 
 
 def _stream(part: ast.Node) -> str | None:

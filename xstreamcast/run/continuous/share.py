@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from xstreamcast.cast.materialise import Materialiser, View, pick
 from xstreamcast.model.change import ROOT, Change
 from xstreamcast.plan.algebra import Plan, Strategy, Unit
-from xstreamcast.run.streams import _document
+from xstreamcast.run.streams import view_of
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Filling, Report
@@ -68,7 +68,7 @@ class Association(Materialiser):
         key = self.changed, now
         if self._view is None or self._view[0] != key:
             text = b"".join(self.document(pick(self.documents(), None), View(now=now)))
-            self._view = key, _document(text, f"stream:{name}")
+            self._view = key, view_of(text, f"stream:{name}")
         return self._view[1]
 
 

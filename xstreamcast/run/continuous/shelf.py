@@ -20,11 +20,12 @@ from xstreamcast.model.function import Array
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Unit
-from xstreamcast.run.continuous.engine import Number, _seen_now
-from xstreamcast.run.continuous.journal import Journal, identity, member_at
+from xstreamcast.run.continuous.engine import Number, is_seen
+from xstreamcast.run.continuous.journal import Journal, identity
 from xstreamcast.run.continuous.labels import between, in_order
 from xstreamcast.run.continuous.live import Member
 from xstreamcast.run.continuous.share import Recomputed
+from xstreamcast.run.continuous.sums import member_at
 from xstreamcast.run.evaluate import Executable
 
 
@@ -222,7 +223,7 @@ class Members(Shelf):
         """See what is to be shown of the members that may have changed; raises what cannot be written."""
         self.pending = []
         for member in dict.fromkeys(self.journal.touched(self.where)):
-            if member.outcome and member.entry.block is not None and _seen_now(member):
+            if member.outcome and member.entry.block is not None and is_seen(member):
                 said = written(member.outcome)
                 if said is not None:
                     self.pending.append((member.entry.sequence.before(member.entry), member, said))
@@ -266,7 +267,7 @@ class Members(Shelf):
         name, unit = self.where
         top = self.journal.live[name].top[unit]
         while rank:
-            member = member_at(top, rank)
+            member, _ = member_at(top, rank)
             shown = self.shown.get(member)
             if shown is not None:
                 return shown

@@ -12,7 +12,6 @@ from copy import deepcopy
 from typing import Any
 
 from xstreamcast.functions.total import Total
-from xstreamcast.model.arithmetic import EXACT, subtract
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.convert import atomize
 from xstreamcast.plan.algebra import Concat, Reduce, Reduction, Slice
@@ -42,20 +41,7 @@ def _taken(a: Total | None, b: Total | None) -> Total | None:
     if a is None or b is None:
         return a
     made = deepcopy(a)
-    made.integer -= b.integer
-    made.integers -= b.integers
-    made.decimal = EXACT.subtract(made.decimal, b.decimal)
-    made.decimals -= b.decimals
-    for mine, other in ((made.floats, b.floats), (made.doubles, b.doubles)):
-        mine._shift_in(-other.mantissa, other.exponent)
-        mine.count -= other.count
-        mine.minus_zeros -= other.minus_zeros
-        mine.plus_infinities -= other.plus_infinities
-        mine.minus_infinities -= other.minus_infinities
-        mine.nans -= other.nans
-    if b.durations:
-        made.durations -= b.durations
-        made.duration = subtract(made.duration, b.duration) if made.durations else None
+    made.unmerge(b)
     return made if made.count else None
 
 
@@ -95,10 +81,11 @@ def members(sequence: Sequence[Any]) -> Iterator[Any]:
             if inner is None:
                 yield entry.item
             else:
-                stack.append(iter(_content(entry)))
+                stack.append(iter(content_of(entry)))
 
 
-def _content(entry: Entry[Any]) -> Sequence[Any]:
+def content_of(entry: Entry[Any]) -> Sequence[Any]:
+    """The sequence of the region whose place an entry is."""
     occurrence = entry.item
     for unit, place in occurrence.places.items():
         if place is entry:
@@ -139,25 +126,21 @@ def _slice(sequence: Sequence[int], first: int, last: int | None) -> list[Item]:
     found: list[Item] = []
     place, end = first, sequence.total if last is None else min(last, sequence.total)
     while place <= end:
-        within, before = sequence, 0
-        while True:
-            skip = before
-            entry = within.find(lambda count, skip=skip, place=place: skip + count >= place)  # type: ignore[misc]
-            assert entry is not None
-            before += _before(within, entry)
-            if getattr(entry.item, "places", None) is None:
-                break
-            within = _content(entry)
-        items = entry.item.outcome[place - before - 1 :][: end - place + 1]
+        member, number = member_at(sequence, place)
+        items = member.outcome[number - 1 :][: end - place + 1]
         found += items
         place += len(items)
     return found
 
 
-def _before(sequence: Sequence[int], entry: Entry[int]) -> int:
-    """The sum before an entry within its own sequence."""
-    place, sequence.place = sequence.place, None
-    try:
-        return sequence.before(entry)
-    finally:
-        sequence.place = place
+def member_at(sequence: Sequence[int], place: int) -> tuple[Any, int]:
+    """The visible member with the item of a number, and the item's number in it, from 1: O(depth · log n)."""
+    within, rest = sequence, place
+    while True:
+        reach = rest
+        entry = within.find(lambda count, reach=reach: count >= reach)  # type: ignore[misc]  # bound at once
+        assert entry is not None, "there are as many items as the counts say"
+        rest -= within.before_here(entry)
+        if getattr(entry.item, "places", None) is None:
+            return entry.item, rest
+        within = content_of(entry)
