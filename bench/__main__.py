@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Final
 
 from bench import documents
-from bench.cases import CASES, find
+from bench.cases import CASES, Case, find
 
 BENCHMARKS: Final = ("single_pass", "shell", "memory", "scaling", "scan", "querying", "fragmenting")
 """In the order of the report; each is a module of this folder with a ``run``."""
@@ -47,19 +47,17 @@ def main() -> None:
         documents.scale(0.1)
     chosen = [find(name) for name in given.names if name in queries]
     if chosen:
-        from bench import single_pass
-
-        single_pass.run(chosen)
+        _run("single_pass", given.report, chosen)
     for name in [name for name in given.names if name in BENCHMARKS] or (() if chosen else BENCHMARKS):
         _run(name, given.report)
 
 
-def _run(name: str, report: bool) -> None:
+def _run(name: str, report: bool, *chosen: list[Case]) -> None:
     module = import_module(f"bench.{name}")
     title = (module.__doc__ or "").strip()
     print(f"\n## {name}\n\n{title}\n", flush=True)
     with redirect_stdout(_Both()) as printed:
-        plots = module.run() or ()
+        plots = module.run(*chosen) or ()
     if report:
         from bench.report import write
 
