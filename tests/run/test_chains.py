@@ -46,6 +46,9 @@ PAIRS = [
     ("for $b in /r/a/b where $b/c = '1' return $b", "/r/a/b[some $c in c satisfies $c = '1']"),
     ("for $b in //a/b where $b/@x = 1 and $b/c return $b/c", "//b[parent::a][not(empty(@x[. = 1]))]/c"),
     ("for $b at $n in /r/a where $b/@x = 1 return $n", "for $n in 1 to count(/r/a) return (/r/a)[$n][@x = 1] ! $n"),
+    ("/r/a[b = '1']/b/c", "for $a in /r/a[some $b in b satisfies $b = '1'], $b in $a/b return $b/c"),
+    ("/r/a[c > '1']/b[@x]/c", "for $a in /r/a[not(empty(c[. > '1']))], $b in $a/b return $b[exists(@x)]/c"),
+    ("count(/r/a[@x]/b/a)", "count(for $a in /r/a, $b in $a[not(empty(@x))]/b return $b/a)"),
     ("count(/r/a/b)", "count(for $a in /r/a return $a/b)"),
     ("count(//a/b[@x < 2])", "count(//b[parent::a][not(@x > 1)]/@x)"),
 ]

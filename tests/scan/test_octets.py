@@ -164,3 +164,20 @@ def test_values_are_strings_when_somebody_asks() -> None:
     assert root.tree.value is values
     with pytest.raises(AttributeError):
         root.tree.valu  # noqa: B018  # type: ignore[attr-defined]  # there is no such thing
+
+
+@given(st.lists(MARKUP, min_size=1, max_size=6))
+@settings(deadline=None, max_examples=60)
+def test_some_values_are_those_of_the_column(parts: list[str]) -> None:
+    document = f"<a>{''.join(parts)}</a>".encode()
+    for asked, whole in zip(scanned(document), scanned(document), strict=True):
+        rows = list(range(len(asked.tree)))
+        assert [*asked.tree.values_at(rows)] == whole.tree.value
+        assert [*asked.tree.values_at(rows[::2])] == whole.tree.value[::2]
+
+
+def test_the_column_is_not_made_for_a_few_values() -> None:
+    (root,) = scanned(b"<a><b>1</b><b x='2'/><b>3<c/></b></a>")
+    assert [*root.tree.values_at([2, 4, 5])] == ["1", "", "2"]
+    with pytest.raises(AttributeError):
+        vars(type(root.tree))["value"].__get__(root.tree)

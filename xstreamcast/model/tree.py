@@ -23,7 +23,7 @@ from __future__ import annotations
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import compress, count, repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -80,6 +80,9 @@ class Octets(Protocol):
 
     def column(self, tree: Tree) -> list[str | None]:
         """The value column."""
+
+    def values(self, tree: Tree, rows: list[int]) -> list[str | None]:
+        """Some entries of the value column."""
 
     def markup(self, tree: Tree, rows: list[int], after: str = "") -> str | None:
         """What the xml method writes of some rows, each followed by a text; None if that must be found otherwise."""
@@ -183,6 +186,15 @@ class Tree:
             texts = compress(self.value[first:end], self.kind[first:end].translate(_IS_TEXT))
             value = "".join(texts)  # type: ignore[arg-type]  # texts have values
         return value
+
+    def values_at(self, rows: list[int]) -> Iterable[str | None]:
+        """Entries of the value column, which is not made for the sake of a few."""
+        try:
+            column: list[str | None] = _VALUE.__get__(self)
+        except AttributeError:
+            assert self.octets is not None
+            return self.octets.values(self, rows)
+        return map(column.__getitem__, rows)
 
     def positions(self, name: int) -> list[int]:
         """All rows of this name, in document order (built at the first question for the name)."""
@@ -579,6 +591,9 @@ class NamespaceNode(Node):
 
     def descendants(self) -> Iterator[Node]:
         return iter(())
+
+
+_VALUE: Any = Tree.__dict__["value"]  # the slot itself, which does not make what is not there
 
 
 def key_of(name: int) -> str | None:

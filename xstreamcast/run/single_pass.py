@@ -8,12 +8,13 @@ then the query itself.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from xstreamcast.errors import XMLError, error
+from xstreamcast.errors import XMLError, XStreamError, error
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.atomic import Item
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 
 _SPOOL: Final = "save the input to a file, or have a copy of it kept while the query runs: --spool, spool=True"
+_AT_ONCE: Final = 4096
+"""Items handed on at once."""
 _NEVER: Final = 1 << 62
 """A step that no document is as long as."""
 
@@ -112,7 +115,7 @@ class PlanRun:
                 return self.units[part.variable]
         return None
 
-    def take(self, step: Pass, batch: BatchDocument | Whole) -> Iterator[Item]:
+    def take(self, step: Pass, batch: BatchDocument | Whole) -> Iterator[Iterable[Item]]:
         """A batch for the units of a pass; items that are known to be next in the answer come out."""
         root, cuts = batch.tree.root, cuts_of(batch)
         ahead = self.streaming(step)
@@ -127,10 +130,10 @@ class PlanRun:
                 return
             self.done.add(ahead.unit.variable)
             self.out += 1
-            yield from self.ready()
+            yield self.ready()
             ahead = self.streaming(step)
             if ahead is not None:  # it has taken this batch, and what it took is next
-                yield from ahead.value()
+                yield ahead.value()
                 assert isinstance(ahead.state, Kept | Sliced)
                 ahead.state.items = []
                 return
@@ -173,18 +176,34 @@ class PlanRun:
             self.out += 1
 
 
-def _streamed(work: UnitRun, root: Node, cuts: Sequence[Cut]) -> Iterator[Item]:
+def _streamed(work: UnitRun, root: Node, cuts: Sequence[Cut]) -> Iterator[Iterable[Item]]:
     """The items of a unit that go straight into the answer."""
     state = work.state
     if not isinstance(state, Sliced):
-        yield from work.items(root, cuts)
+        yield from _parts(work.items(root, cuts))
         return
     if state.settled:
         return
     for item in work.items(root, cuts):
-        yield from state.chosen([item])
+        yield state.chosen([item])
         if state.settled:
             return
+
+
+def _parts(items: Iterator[Item]) -> Iterator[list[Item]]:
+    """Items in lists, the first ones at once: what hands on a list does nothing for each item."""
+    size = 1
+    while True:
+        made: list[Item] = []
+        try:
+            made.extend(islice(items, size))
+        except XStreamError:
+            yield made  # those before the error are known
+            raise
+        yield made
+        if len(made) < size:
+            return
+        size = min(8 * size, _AT_ONCE)
 
 
 # ------------------------------------------------------------------------------------------------------- scanning
@@ -300,7 +319,8 @@ def run(
     scanning = scanning or Scanning()
     if not scanning.spool:
         refuse_second_reading(code.plan, inputs)
-    return _run(code, inputs, uris, PlanRun(code, Evaluation(now, given or {}, doors or {})), scanning)
+    work = PlanRun(code, Evaluation(now, given or {}, doors or {}))
+    return chain.from_iterable(_run(code, inputs, uris, work, scanning))
 
 
 def run_many(
@@ -351,7 +371,7 @@ def _scan_for(taking: list[tuple[PlanRun, Pass, list[Item]]], documents: _Docume
         for batch in made:
             first = 0
             for work, step, answer in taking:
-                answer.extend(work.take(step, batch))
+                answer.extend(chain.from_iterable(work.take(step, batch)))
                 first = work.count(step, batch, first)
             if all(work.settled(step) for work, step, _ in taking):
                 break
@@ -361,7 +381,7 @@ def _scan_for(taking: list[tuple[PlanRun, Pass, list[Item]]], documents: _Docume
 
 
 def _run(code: PlanCode, inputs: Mapping[Source, Scannable], uris: Mapping[Source, str | None], work: PlanRun,
-         scanning: Scanning) -> Iterator[Item]:  # fmt: skip
+         scanning: Scanning) -> Iterator[Iterable[Item]]:  # fmt: skip
     plan = code.plan
     with ExitStack() as stack:
         documents = _Documents([plan], inputs, uris, scanning, stack)
@@ -370,7 +390,7 @@ def _run(code: PlanCode, inputs: Mapping[Source, Scannable], uris: Mapping[Sourc
         else:
             for step in plan.passes:
                 work.begin(step)
-                yield from work.ready()
+                yield work.ready()
                 with closing(documents.scan([step])) as made:
                     while not work.settled(step):
                         scanning.pause()
@@ -380,8 +400,8 @@ def _run(code: PlanCode, inputs: Mapping[Source, Scannable], uris: Mapping[Sourc
                         yield from work.take(step, batch)
                         work.count(step, batch)
                 work.end(step)
-                yield from work.ready()
-        yield from work.ready()
+                yield work.ready()
+        yield work.ready()
 
 
 class _Documents:

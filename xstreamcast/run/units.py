@@ -166,7 +166,7 @@ class UnitCode:
             return _call("data", unit.items)
         if form in ("count", "exists"):
             return _call(form, unit.items)
-        if isinstance(reduction, Group):
+        if isinstance(reduction, Group) and not reduction.rows:
             item = plan_name(reduction.item)
             keys = tuple(_call("data", key) for key in reduction.keys)
             array = ast.SquareArray((ast.VarRef(item), *keys), span=unit.items.span)
@@ -338,9 +338,8 @@ class UnitRun:
         """E's items in a batch, as they are computed."""
         self.evaluation.begin(self.code, root)
         if self.code.nest is None:
-            yield from self.evaluation.run(self.code.program("items"))
-        else:
-            yield from self._nested(self.code.nest, root, cuts)
+            return self.evaluation.run(self.code.program("items"))
+        return self._nested(self.code.nest, root, cuts)
 
     @property
     def settled(self) -> bool:

@@ -280,6 +280,31 @@ class Octets:
         kinds, ups = np.frombuffer(tree.kind, np.uint8), np.frombuffer(tree.up, np.int32)
         return value_column(kinds, ups, np.frombuffer(tree.size, np.int32), self.strings())
 
+    def values(self, tree: Tree, rows: list[int]) -> list[str | None]:
+        """Some entries of that column."""
+        kinds, ups = np.frombuffer(tree.kind, np.uint8), np.frombuffer(tree.up, np.int32)
+        sizes, tops = np.frombuffer(tree.size, np.int32), np.array(rows, np.int64)
+        numbers = self._own(kinds)
+        size = sizes[tops]
+        last = tops + size
+        element = kinds[tops] == ELEMENT
+        ends = (ups[last] == size) & (size > 0)  # the last row is a child or an attribute
+        before = kinds[last - 1] == ATTRIBUTE
+        text = element & ends & (kinds[last] == TEXT) & ((size == 1) | (before & (ups[last - 1] == size - 1)))
+        places = np.where(text, last, tops)
+        has = text | (kinds[tops] > ELEMENT)
+        nothing = element & ((size == 0) | (ends & (kinds[last] == ATTRIBUTE)))
+        made = np.empty(len(rows), object)
+        made[nothing] = ""
+        made[has] = self.chosen(numbers[places[has]]).strings()
+        return made.tolist()
+
+    def _own(self, kinds: Any) -> Longs:
+        """How many values come before each row of the tree."""
+        if self._numbers is None:
+            self._numbers = np.concatenate([np.zeros(1, np.int64), np.cumsum(kinds > ELEMENT)])
+        return self._numbers
+
     def markup(self, tree: Tree, rows: list[int], after: str = "") -> str | None:
         """What the xml method writes of some rows of the tree whose values these are, each followed by a text.
 
@@ -290,9 +315,7 @@ class Octets:
     def _markup(self, tree: Tree, tops: Longs, after: bytes) -> str | None:
         kinds, names = np.frombuffer(tree.kind, np.uint8), np.frombuffer(tree.name, np.int32)
         ups, sizes = np.frombuffer(tree.up, np.int32), np.frombuffer(tree.size, np.int32)
-        numbers = self._numbers
-        if numbers is None:
-            numbers = self._numbers = np.concatenate([np.zeros(1, np.int64), np.cumsum(kinds > ELEMENT)])
+        numbers = self._own(kinds)
         with _GROWING:
             tags = _TAGS.columns()
             longest = _TAGS.longest

@@ -48,11 +48,15 @@ class Chain:
         """Whether the first predicate can be asked of what is below."""
         return self.kind == "element" and self._asked(c, scope) is not None
 
-    def _loop(self, c: Compiler, start: Val, more: tuple[int, ...], kind: str) -> Produce:
+    def _loop(self, c: Compiler, start: Val, more: tuple[int, ...], kind: str, valued: bool = False) -> Produce:
+        """``valued``: conditions on the nodes read their values, which are found for all of them at once."""
+
         def run(body: Body) -> None:
-            name = c.out.fresh("i")
-            with c.out.loop(f"for {name} in {self.rows(c, start, more)}:"):
-                body(row(start.tree, name, kind))
+            name, rows = c.out.fresh("i"), self.rows(c, start, more)
+            value = c.out.fresh("s") if valued else ""
+            loop = f"for {name}, {value} in valued({start.tree}, {rows}):" if valued else f"for {name} in {rows}:"
+            with c.out.loop(loop):
+                body(row(start.tree, name, kind, value))
 
         return run
 
@@ -77,7 +81,8 @@ class Chain:
     def _holders(self, c: Compiler, start: Val, scope: Scope, asked: Asked) -> Produce:
         """The elements below which a node meets the conditions, each once and in document order."""
         out = c.out
-        below = filtered(c, asked.conditions, scope, self._loop(c, start, asked.names, asked.kind), True)
+        loop = self._loop(c, start, asked.names, asked.kind, bool(asked.conditions))
+        below = filtered(c, asked.conditions, scope, loop, True)
 
         def holder(item: Val) -> str:
             up, element = c.column(item.tree, "up"), out.fresh("i")
@@ -197,6 +202,19 @@ def chain_at(c: Compiler, steps: tuple[ast.Expr, ...], k: int, scope: Scope) -> 
     found = Chain(end, tuple(names), kind, first.axis == "descendant", predicates)
     # One step alone is a loop anyway, unless what it asks for makes it two.
     return found if len(names) > 1 or found.asks(c, scope) else None
+
+
+def children_at(c: Compiler, steps: tuple[ast.Expr, ...], k: int) -> tuple[int, ...]:
+    """The names of the plain child steps from step k on."""
+    names: list[int] = []
+    for step in steps[k:]:
+        if not isinstance(step, ast.AxisStep) or step.axis != "child" or step.predicates:
+            break
+        test = node_test(c, step.axis, step.test)
+        if test.never or test.name is None or test.static_kind != "element":
+            break
+        names.append(test.name)
+    return tuple(names)
 
 
 def _any_below(step: ast.AxisStep, test: Test) -> bool:

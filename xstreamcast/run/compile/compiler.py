@@ -345,11 +345,11 @@ class Compiler:
             if val.type.is_node and val.rep is Rep.ONE:
                 return f"{val.code}.string"
             raise AssertionError(val)
-        values = self.column(val.tree, "value")
+        entry = val.read or f"{self.column(val.tree, 'value')}[{val.code}]"
         if val.type.kind in ("attribute", "text", "comment", "pi"):
-            return f"{values}[{val.code}]"
+            return entry
         name = self.out.fresh("s")
-        self.out.line(f"{name} = {values}[{val.code}]")
+        self.out.line(f"{name} = {entry}")
         self.out.line(f"if {name} is None: {name} = {val.tree}.string({val.code})")
         return name
 

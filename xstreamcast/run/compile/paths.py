@@ -14,7 +14,7 @@ from xstreamcast.lang import ast
 from xstreamcast.model.names import ATTRIBUTE
 from xstreamcast.run.compile.analyse import LAST, POSITION, literal_number
 from xstreamcast.run.compile.axes import COLLECTED, axis_loop
-from xstreamcast.run.compile.chains import chain_at
+from xstreamcast.run.compile.chains import chain_at, children_at
 from xstreamcast.run.compile.compiler import (
     ANY,
     ORDERED,
@@ -248,8 +248,29 @@ class _PathWriter:
             self.final = new
             self.bulk(current.tree, found.rows(self.c, current), found.kind)
         else:
-            found.produce(self.c, current, self.scope)(lambda item: self.run(found.end, item, new))
+            further = children_at(self.c, self.steps, found.end) if found.predicates and found.disjoint else ()
+            produce = found.produce(self.c, current, self.scope)
+            if further:
+                self._children(found.end + len(further), current, produce, further, new)
+            else:
+                produce(lambda item: self.run(found.end, item, new))
         return True
+
+    def _children(self, end: int, start: Val, produce: Produce, names: tuple[int, ...], state: State) -> None:
+        """The children, their children… of all that passes, at once: steps up to ``end``."""
+        out = self.c.out
+        passed = out.fresh("l")
+        out.line(f"{passed} = []")
+        with out.sealed():
+            produce(lambda item: out.line(f"{passed}.append({item.code})"))
+        rows = f"chain_from({start.tree}, {passed}, {out.constant(names, hashable=True)})"
+        if self.bulk is not None and end == len(self.steps):
+            self.final = state
+            self.bulk(start.tree, rows, "element")
+            return
+        name = out.fresh("i")
+        with out.loop(f"for {name} in {rows}:"):
+            self.run(end, row(start.tree, name, "element"), state)
 
     def staircase(self, current: Val, produce: Produce) -> Produce:
         """Skip a node inside one whose descendants were already visited."""
@@ -364,9 +385,7 @@ class _PathWriter:
             c.iterate(val, body)
 
         name = self._gathering(k + 1, one("", Type("node")), True)
-        filtered(c, step.predicates, self.scope, produce, True)(
-            lambda item: out.line(f"{name}.append({c.item(item)})")
-        )
+        filtered(c, step.predicates, self.scope, produce, True)(lambda item: out.line(f"{name}.append({c.item(item)})"))
 
 
 def node_test_at_run_time(c: Compiler, step: ast.AxisStep) -> str:

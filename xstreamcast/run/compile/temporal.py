@@ -75,12 +75,38 @@ def duration_value(c: Compiler, e: ast.DurationLiteral, scope: Scope) -> Val:
     return one(c.out.constant(duration(e.value)), Type("atomic"))
 
 
+def moves(e: ast.Expr) -> bool:
+    """Whether an expression is the current time, or that and a while."""
+    if isinstance(e, ast.Arithmetic):
+        return e.op in ("+", "-") and moves(e.left) and not moves(e.right)
+    return isinstance(e, ast.Now) or (isinstance(e, ast.FunctionCall) and e.name.expanded == (STREAM, "now"))
+
+
+def moving_value(c: Compiler, e: ast.Expr, scope: Scope) -> Val:
+    """A time that goes on with the clock: who asks tells the horizon what that means."""
+    if not isinstance(e, ast.Arithmetic):
+        return one("ctx.moment", _MOMENT)
+    left = c.bind(moving_value(c, e.left, scope))
+    while_ = c.bind(c.value(e.right, scope))
+    with c.at(e):
+        made = c.bind(opt(f"shifted(ctx, {left.code}, {e.op!r}, {c.list(while_)})", _MOMENT.optional()))
+    if left.rep is Rep.OPT:
+        made = c.bind(opt(f"None if {left.code} is None else {made.code}", _MOMENT.optional()))
+    return made
+
+
+def _bound(c: Compiler, e: ast.Expr, scope: Scope) -> tuple[str, bool]:
+    if moves(e):
+        return c.list(c.bind(moving_value(c, e, scope))), True
+    return c.list(c.bind(c.value(e, scope))), False
+
+
 @value(ast.IntervalProjection)
 def interval_value(c: Compiler, e: ast.IntervalProjection, scope: Scope) -> Val:
     base = c.bind(c.value(e.base, scope))
-    begin = c.bind(c.value(e.begin, scope))
-    end = begin if e.end is None else c.bind(c.value(e.end, scope))
-    code = f"interval_projection(ctx, {c.list(base)}, {c.list(begin)}, {c.list(end)})"
+    begin, begin_moves = _bound(c, e.begin, scope)
+    end, end_moves = (begin, begin_moves) if e.end is None else _bound(c, e.end, scope)
+    code = f"interval_projection(ctx, {c.list(base)}, {begin}, {end}, {begin_moves}, {end_moves})"
     return seq(code, Type(base.type.kind if base.type.is_node else "item"))
 
 

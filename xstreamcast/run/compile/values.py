@@ -177,6 +177,8 @@ class Val:
     type: Type
     tree: str = ""
     const: Any = field(default=_UNKNOWN, compare=False)
+    read: str = ""
+    """The name of a row's entry in the value column, if that was read already."""
 
     @property
     def constant(self) -> bool:
@@ -200,5 +202,5 @@ def seq(code: str, type: Type) -> Val:
     return Val(code, Rep.SEQ, type)
 
 
-def row(tree: str, code: str, kind: str) -> Val:
-    return Val(code, Rep.ROW, Type(kind, 1, False, True, True), tree)
+def row(tree: str, code: str, kind: str, read: str = "") -> Val:
+    return Val(code, Rep.ROW, Type(kind, 1, False, True, True), tree, read=read)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from xstreamcast.model.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 _VISITS: Final = 64
 """Children visited one by one before columns are looked at: about what that costs."""
@@ -19,8 +19,18 @@ _VISITS: Final = 64
 
 def chain(tree: Tree, top: int, names: tuple[int, ...]) -> list[int]:
     """The rows of ``n1/n2/…`` from a row, in document order: children, at the end perhaps attributes."""
+    return chain_from(tree, [top], names)
+
+
+def valued(tree: Tree, rows: list[int]) -> Iterator[tuple[int, str | None]]:
+    """Rows with their entries of the value column."""
+    return zip(rows, tree.values_at(rows), strict=True)
+
+
+def chain_from(tree: Tree, rows: list[int], names: tuple[int, ...]) -> list[int]:
+    """The same from several rows, none of which is inside another."""
     column, size = tree.name, tree.size
-    rows, left = [top], _VISITS
+    left = _VISITS
     for level, name in enumerate(names):
         found = []
         for row in rows:
