@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import repeat
+from operator import is_, itemgetter
 from typing import Any, Final
 
 from xstreamcast.errors import error
@@ -27,6 +29,7 @@ _TOGETHER: Final = 4096
 """Nodes that are held back at most."""
 _FEW: Final = 32
 """Nodes, or rows of nodes: fewer are not worth more than a look at each."""
+_TREE, _ROW = itemgetter(0), itemgetter(1)
 
 
 def serialise(items: Iterable[Item], parameters: Parameters | None = None, **overrides: Any) -> str:
@@ -228,10 +231,27 @@ class Output:
         prologue = _prologue((), parameters)
         if prologue and not self.lines:
             self.write(prologue)
+        holds = not (prologue and self.lines)
         try:
-            self._extend(items, holds=not (prologue and self.lines))
+            if isinstance(items, list) and holds:
+                for first in range(0, len(items), _TOGETHER):
+                    self._extend_list(items[first : first + _TOGETHER])
+            else:
+                self._extend(items, holds)
         finally:  # an error later on takes nothing back
             self.flush()
+
+    def _extend_list(self, items: list[Any]) -> None:
+        """Items that are there already: nodes of one tree, mostly, which are not looked at one by one."""
+        if set(map(type, items)) == {Node}:
+            tree = items[0][0]
+            if tree.octets is not None and all(map(is_, map(_TREE, items), repeat(tree))):
+                self.flush()
+                self._tree = tree
+                self._rows += map(_ROW, items)
+                self.flush()
+                return
+        self._extend(items, holds=True)
 
     def _extend(self, items: Iterable[Item], holds: bool) -> None:
         rows = self._rows

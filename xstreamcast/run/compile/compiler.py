@@ -32,6 +32,21 @@ ANY, DISTINCT, ORDERED = 0, 1, 2
 Body = Callable[[Val], None]
 Lines = list[Line | Slot]
 
+
+class Yields:
+    """The body of the main program: an item is handed out; all rows of a tree at once, where they are known so."""
+
+    def __init__(self, c: Compiler) -> None:
+        self.c = c
+
+    def __call__(self, item: Val) -> None:
+        self.c.out.line(f"yield {self.c.item(item)}")
+
+    def rows(self, tree: str, rows: str, kind: str) -> None:
+        """``rows`` is source text of a list of rows."""
+        self.c.out.line(f"yield from nodes_at({tree}, {rows})")
+
+
 _DEEP: Final = 8  # nested loops, after which code moves to a function of its own (Python allows 20 blocks)
 _DEEP_INDENT: Final = 40  # and indentation (Python allows 100)
 

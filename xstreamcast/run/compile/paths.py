@@ -21,6 +21,7 @@ from xstreamcast.run.compile.compiler import (
     Body,
     Compiler,
     Scope,
+    Yields,
     cond,
     each,
     value,
@@ -413,7 +414,10 @@ def _steps(c: Compiler, e: ast.Expr, scope: Scope) -> tuple[ast.Expr, ...]:
 
 @each(ast.Path, ast.AxisStep)
 def path_each(c: Compiler, e: ast.Expr, scope: Scope, body: Body, need: int) -> None:
-    _PathWriter(c, _steps(c, e, scope), scope, body, need).write()
+    writer = _PathWriter(c, _steps(c, e, scope), scope, body, need)
+    if isinstance(body, Yields):
+        writer.bulk = body.rows
+    writer.write()
 
 
 @value(ast.Root)

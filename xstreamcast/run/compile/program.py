@@ -23,7 +23,7 @@ from xstreamcast.run.compile import (  # noqa: F401  # imported for the handlers
     types,
 )
 from xstreamcast.run.compile.calls import UserFunction, held
-from xstreamcast.run.compile.compiler import Compiler, Focus, Scope
+from xstreamcast.run.compile.compiler import Compiler, Focus, Scope, Yields
 from xstreamcast.run.compile.emit import Line, Spot
 from xstreamcast.run.compile.functions import annotation_values
 from xstreamcast.run.compile.tail import Tail
@@ -259,7 +259,7 @@ def _write_main(c: Compiler, module: ast.Module, modules: list[ast.Module]) -> b
     out.spot = (module.source, module.body.span)
     with out.function() as (body, _):
         scope = _initial_scope(c, module)
-        c.each(module.body, scope, lambda item: out.line(f"yield {c.item(item)}"))
+        c.each(module.body, scope, Yields(c))
         out.line("return")
         out.line("yield")
     out.define("main", "ctx", body)
