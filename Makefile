@@ -5,11 +5,12 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench qt3 clean
+.PHONY: help demo test law lint bench qt3 clean
 
 help:            ## this text
 	@echo "make demo    the main job: a live stream through Spark, ends by itself"
 	@echo "make test    all tests"
+	@echo "make law     the law on thousands of random streams, Saxon at every prefix (N=how many)"
 	@echo "make lint    ruff and mypy --strict"
 	@echo "make bench   figures, beside other tools in the same run (ARGS=--quick: a tenth of the size)"
 	@echo "make qt3     scores on the W3C suite: QT3=folder of the suite, RUNNER=its runner"
@@ -42,7 +43,7 @@ $(VENV)/.python:
 	@touch $@
 
 $(VENV)/.spark: $(VENV)/.python pyproject.toml
-	@$(BIN)/python tools/environment.py install spark "the package with PySpark: about 530 MB to load, 1.1 GB on disk"
+	@$(BIN)/python tools/environment.py install spark,serve "the package with PySpark and the server: about 530 MB to load, 1.1 GB on disk"
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.python pyproject.toml
