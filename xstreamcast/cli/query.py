@@ -13,9 +13,9 @@ from xstreamcast.errors import error
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
     from xstreamcast.cli.terminal import ScanProgress
-    from xstreamcast.model.serialise import Output
+    from xstreamcast.model.serialise import Output, Parameters
     from xstreamcast.model.structure import Structure
-    from xstreamcast.run.query import Query, Result
+    from xstreamcast.run.query import Query
     from xstreamcast.run.streams import Streams
 
 METHODS: Final = ("xml", "json", "text", "adaptive")
@@ -107,6 +107,7 @@ def query_command(
       xcast query 'stream("credit")//account/creditLimit?\\[now]' --stream credit=credit.xml --now 2003-11-15
     """
     from xstreamcast.cli.terminal import Diagnostics, readers_may_leave, scan_progress
+    from xstreamcast.model.serialise import grows
     from xstreamcast.run.inputs import Scanning, ignored
     from xstreamcast.run.query import compile
 
@@ -143,6 +144,7 @@ def query_command(
     documents = [name] if name is not None else list(_pairs(doc, "--doc").values())
     progress = scan_progress(*_scanned_file(documents))
     outputs: list[Output] = []
+    parameters = _parameters(compiled, method, indent)
     stdout = sys.stdout  # a progress bar puts another in its place
 
     def pause() -> None:
@@ -158,9 +160,15 @@ def query_command(
                 variables={key: Untyped(value) for key, value in given.items()},
                 streams=known,
                 now=now if known is None else known.now,
-                scanning=Scanning(threads, spool=spool, progress=progress or ignored, pause=pause),
+                scanning=Scanning(
+                    threads,
+                    spool=spool,
+                    progress=progress or ignored,
+                    pause=pause,
+                    grow=not lines and grows(parameters),
+                ),
             )
-            outputs.append(_output(result, method, lines, indent, progress))
+            outputs.append(_output(parameters, lines, progress))
             outputs[0].extend(result.consume())
             if not lines:
                 outputs[0].write("\n")
@@ -202,15 +210,20 @@ def _streams(
     return made
 
 
-def _output(result: Result, method: str | None, lines: bool, indent: bool, progress: ScanProgress | None) -> Output:
-    """Where the items are written as they are computed; they are not kept."""
+def _parameters(compiled: Query, method: str | None, indent: bool) -> Parameters:
+    """How the result is written: as the query declares, and as the options say."""
     from dataclasses import replace
-
-    from xstreamcast.model.serialise import Output
 
     chosen: dict[str, Any] = {"method": method} if method else {}
     if indent:
         chosen["indent"] = True
+    return replace(compiled.parameters(), **chosen)
+
+
+def _output(parameters: Parameters, lines: bool, progress: ScanProgress | None) -> Output:
+    """Where the items are written as they are computed; they are not kept."""
+    from xstreamcast.model.serialise import Output
+
     put = sys.stdout.write
 
     def write(text: str) -> None:
@@ -218,4 +231,4 @@ def _output(result: Result, method: str | None, lines: bool, indent: bool, progr
             progress.hide()
         put(text)
 
-    return Output(replace(result.parameters(), **chosen), write, lines=lines)
+    return Output(parameters, write, lines=lines)

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import repeat
 from operator import is_, itemgetter
 from typing import Any, Final
@@ -22,7 +22,7 @@ from xstreamcast.model.serialise_parameters import Parameters, from_element, fro
 from xstreamcast.model.serialise_xml import XMLWriter, escape_text, ordinary, writers
 from xstreamcast.model.tree import ATTRIBUTE, COMMENT, DOCUMENT, ELEMENT, NAMESPACE, PI, TEXT, Node, Tree
 
-__all__ = ["Output", "Parameters", "from_element", "from_map", "from_options", "pieces", "serialise"]
+__all__ = ["Markup", "Output", "Parameters", "from_element", "from_map", "from_options", "grows", "pieces", "serialise"]
 
 _DEFAULTS = Parameters()
 _TOGETHER: Final = 4096
@@ -199,6 +199,23 @@ def _together(tree: Tree, rows: list[int], parameters: Parameters, after: str) -
     return tree.octets.markup(tree, rows, after)
 
 
+@dataclass(frozen=True, slots=True)
+class Markup:
+    """A piece of an element that is written before all of its content is known: :class:`Output` takes it as it is.
+
+    ``opens``: it ends with a start tag, and all in that element is yet to come; there may be nothing.
+    """
+
+    text: str
+    opens: bool = False
+
+
+def grows(parameters: Parameters) -> bool:
+    """Whether elements may be written in pieces: the rest of one changes nothing about how it begins."""
+    plain = parameters.method == "xml" and parameters.standalone is None and parameters.item_separator is None
+    return plain and ordinary(parameters)
+
+
 class Output:
     """Where a sequence is written as it is computed, by ``write``; in ``lines``, each item is a text of its own.
 
@@ -215,11 +232,18 @@ class Output:
         self.parameters = parameters.checked()
         self.write = write
         self.lines = lines
-        self._written = _XMLItems(parameters, write)
+        self._written = _XMLItems(parameters, self._say)
+        self._open = False  # a start tag is out but for its last character
         self._tree: Tree | None = None  # of the rows that are held back
         self._rows: list[int] = []
 
-    def extend(self, items: Iterable[Item]) -> None:
+    def _say(self, text: str) -> None:
+        if self._open and text:
+            self._open = False
+            self.write(">")
+        self.write(text)
+
+    def extend(self, items: Iterable[Item | Markup]) -> None:
         """Write the items of a sequence."""
         parameters = self.parameters
         whole = parameters.standalone is not None or parameters.doctype_system is not None
@@ -253,7 +277,21 @@ class Output:
                 return
         self._extend(items, holds=True)
 
-    def _extend(self, items: Iterable[Item], holds: bool) -> None:
+    def _markup(self, piece: Markup) -> None:
+        self.flush()
+        self._written.previous_atomic = False
+        text = piece.text
+        if self._open and text.startswith("</"):
+            self._open = False
+            self.write("/>")
+            text = text[text.index(">") + 1 :]
+        if piece.opens:
+            self._say(text[:-1])
+            self._open = True
+        else:
+            self._say(text)
+
+    def _extend(self, items: Iterable[Item | Markup], holds: bool) -> None:
         rows = self._rows
         for item in items:
             if type(item) is Node:
@@ -268,6 +306,9 @@ class Output:
                     self._tree = tree
                     rows.append(item[1])
                     continue
+            elif type(item) is Markup:
+                self._markup(item)
+                continue
             elif self._tree is not None:
                 self.flush()
             self._put(item)

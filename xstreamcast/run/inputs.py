@@ -51,6 +51,8 @@ class Scanning:
     spool: bool = False
     progress: Callable[[int], None] = ignored
     pause: Callable[[], None] = ignored
+    grow: bool = False
+    """Elements around items come in pieces (:class:`~xstreamcast.model.serialise.Markup`), as the items do."""
 
 
 class Begun(io.RawIOBase):

@@ -155,7 +155,16 @@ def compile(
         modules=modules or file_modules,
         structures=structures,
     )
-    return Query(text, Executable(folded(module)), warning_texts(module))
+    return Query(text, Executable(_gathered(folded(module), text)), warning_texts(module))
+
+
+def _gathered(module: Module, text: str) -> Module:
+    """Interval projections of steps take the whole path (see the pass)."""
+    if "?" not in text and not module.imported:
+        return module  # as most are: nothing of the planner is loaded
+    from xstreamcast.plan.passes.gather_projections import gather_projections
+
+    return gather_projections(module)
 
 
 def warning_texts(module: Module) -> tuple[str, ...]:
@@ -238,6 +247,14 @@ class Query:
 
             self._plan = [planned(self.executable.program.module)]
         return self._plan[0]
+
+    def parameters(self) -> Parameters:
+        """The output options that it declares."""
+        from xstreamcast.model.serialise import from_options
+
+        static = self.executable.program.static
+        declared = [(name, value) for (uri, name), value in static.options if uri == OUTPUT]
+        return from_options(declared, static.namespaces)
 
     def _names(self, variables: Mapping[str, Any]) -> Iterator[tuple[VarName, Any]]:
         """Variables by expanded name: ``n``, ``p:n`` with a prefix of the query, ``{uri}n`` or ``Q{uri}n``."""
@@ -335,11 +352,7 @@ class Result(Iterable[Item]):
 
     def parameters(self) -> Parameters:
         """The output options that the query declares."""
-        from xstreamcast.model.serialise import from_options
-
-        static = self._source.executable.program.static
-        declared = [(name, value) for (uri, name), value in static.options if uri == OUTPUT]
-        return from_options(declared, static.namespaces)
+        return self._source.parameters()
 
     def to_list(self) -> list[Any]:
         """Plain Python values: numbers, strings, booleans, dates; maps as dicts, arrays as lists; nodes as nodes.

@@ -19,10 +19,12 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.build import TreeBuilder
-from xstreamcast.model.names import ATTRIBUTE
+from xstreamcast.model.serialise import Markup
 from xstreamcast.model.tree import Node
-from xstreamcast.plan.algebra import Concat, Pass, Plan, Reduce, Slice, Source, Strategy, Unit, VarName
+from xstreamcast.plan.algebra import Concat, Pass, Plan, Slice, Source, Strategy, Unit, VarName
+from xstreamcast.run.asking import Whole, asked, counted_units, cuts_of
 from xstreamcast.run.evaluate import Executable
+from xstreamcast.run.growing import growing_units, opened
 from xstreamcast.run.inputs import Scannable, Scanning, rewound, spooled, start_of, twice
 from xstreamcast.run.reductions import Counted, Kept, Sliced
 from xstreamcast.run.units import Cut, Evaluation, Parts, UnitCode, UnitRun, codes_of
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from xstreamcast.model.datetime import DateTime
     from xstreamcast.scan.automaton import Target
     from xstreamcast.scan.documents import BatchDocument
-    from xstreamcast.scan.path import Path
 
 
 _SPOOL: Final = "save the input to a file, or have a copy of it kept while the query runs: --spool, spool=True"
@@ -70,6 +71,7 @@ class PlanCode:
             and in_order.count(name) == 1
         }
         """The units whose items go out at once and are not kept: nobody else asks for them."""
+        self.growing = growing_units(plan)
 
     def _needs(self, part: ast.Expr) -> frozenset[VarName]:
         """The units whose values an expression reads, through functions and variables of the prolog too."""
@@ -99,8 +101,16 @@ class PlanRun:
     evaluation: Evaluation
     units: dict[VarName, UnitRun] = field(default_factory=dict)
     done: set[VarName] = field(default_factory=set)
+    output: list[tuple[Unit | Executable | Markup, frozenset[VarName]]] = field(default_factory=list)
     out: int = 0
     """How many parts of the output are out."""
+    growing: dict[int, tuple[Unit, ...]] = field(default_factory=dict)
+    """The parts that may come in pieces."""
+    grown: set[VarName] = field(default_factory=set)
+    """The units whose items stand between such pieces."""
+
+    def __post_init__(self) -> None:
+        self.output += self.code.output
 
     def begin(self, step: Pass) -> None:
         """The units of a pass, with nothing taken yet."""
@@ -109,9 +119,9 @@ class PlanRun:
 
     def streaming(self, step: Pass) -> UnitRun | None:
         """The unit of a pass whose items are next in the answer."""
-        if self.out < len(self.code.output):
-            part, _ = self.code.output[self.out]
-            if isinstance(part, Unit) and part in step.units and part.variable in self.code.streamable:
+        if self.out < len(self.output):
+            part, _ = self.output[self.out]
+            if isinstance(part, Unit) and part in step.units and part.variable in self.code.streamable | self.grown:
                 return self.units[part.variable]
         return None
 
@@ -164,16 +174,37 @@ class PlanRun:
 
     def ready(self) -> Iterator[Item]:
         """The next parts of the answer, as far as all they need is known."""
-        output = self.code.output
+        output = self.output
         while self.out < len(output):
             part, needs = output[self.out]
-            if not needs <= self.done:
+            if not needs <= self.done and not self._opened():
                 return
-            if isinstance(part, Unit):
+            part, _ = output[self.out]
+            if isinstance(part, Markup):
+                yield part  # whoever asks for growing elements knows what to do with it
+            elif isinstance(part, Unit):
                 yield from self.units[part.variable].value()
             else:
                 yield from self.evaluation.run(part)
             self.out += 1
+
+    def _opened(self) -> bool:
+        """Put the pieces of the next part in its place, if it can come in pieces."""
+        units = self.growing.get(self.out, ())
+        part, needs = self.output[self.out]
+        inside = {unit.variable for unit in units}
+        if not units or not isinstance(part, Executable) or not needs - inside <= self.done:
+            return False
+        del self.growing[self.out]
+        pieces = opened(part, units, self.evaluation)
+        if pieces is None:
+            return False
+        self.output[self.out : self.out + 1] = [
+            (piece, frozenset({piece.variable} if isinstance(piece, Unit) else ())) for piece in pieces
+        ]
+        self.growing = {number + len(pieces) - 1: later for number, later in self.growing.items()}
+        self.grown |= inside
+        return True
 
 
 def _streamed(work: UnitRun, root: Node, cuts: Sequence[Cut]) -> Iterator[Iterable[Item]]:
@@ -204,86 +235,6 @@ def _parts(items: Iterator[Item]) -> Iterator[list[Item]]:
         if len(made) < size:
             return
         size = min(8 * size, _AT_ONCE)
-
-
-# ------------------------------------------------------------------------------------------------------- scanning
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """A document that is in memory, as its only batch."""
-
-    root: Node
-
-    @property
-    def tree(self) -> Any:
-        return self.root.tree
-
-
-def cuts_of(batch: BatchDocument | Whole) -> tuple[Cut, ...]:
-    """The elements of a batch that are also in the one before, or in the next."""
-    if isinstance(batch, Whole):
-        return ()
-    found = {element.row: (element.offset, True, False) for element in batch.began}
-    for element in batch.open:
-        found[element.row] = (element.offset, element.row in found, True)
-    return tuple(Cut(row, offset, before, after) for row, (offset, before, after) in found.items())
-
-
-def counted_units(step: Pass) -> tuple[Unit, ...]:
-    """The units of which the scan itself counts the nodes: nothing is captured for them."""
-    return tuple(
-        unit
-        for unit in step.units
-        if unit.path is not None and isinstance(unit.reduction, Reduce) and unit.reduction.function == "count"
-    )
-
-
-def _bearers(unit: Unit) -> Iterator[Path]:
-    """The elements whose own parts a nest's body still needs at their end."""
-    if unit.nest is not None:
-        if not all(_stands_with(part, unit.nest.path) for part in unit.nest.parts):
-            yield unit.nest.path
-        for inner in unit.nest.units:
-            yield from _bearers(inner)
-
-
-def _stands_with(part: Target, element: Path) -> bool:
-    """Whether a part of an element is in every batch that the element is in: itself, or an attribute of it."""
-    from xstreamcast.scan.automaton import Action
-
-    below = part.path.steps[len(element.steps) :]
-    if not below:
-        return part.action == Action.KEEP
-    return len(below) == 1 and below[0].test.kind == ATTRIBUTE and not below[0].deep
-
-
-def _filters(units: Sequence[Unit]) -> list[Any]:
-    """Tests that the scan makes: of records that are looked at by units with tests on that very record only."""
-    made: list[Any] = []
-    for unit in units:
-        if not unit.tests or len(unit.records) != 1:
-            continue
-        record = unit.records[0]
-        others = [other for other in units if other is not unit]
-        if all(other.records == unit.records or _apart(other, record) for other in others):
-            made.append((record, unit.tests))
-            made.extend((record, ()) for other in others if other.records == unit.records and not other.tests)
-    return made
-
-
-def _apart(unit: Unit, record: Path) -> bool:
-    """Whether no node that a unit looks at can be in a record of that path: their names part ways."""
-    return bool(unit.records) and all(_part_ways(path, record) for path in unit.records)
-
-
-def _part_ways(one: Path, other: Path) -> bool:
-    for a, b in zip(one.steps, other.steps, strict=False):
-        if a.deep or b.deep:
-            return False
-        if a.test != b.test:
-            return None not in (a.test.local, b.test.local, a.test.uri, b.test.uri) and a.test.kind == b.test.kind
-    return False
 
 
 # -------------------------------------------------------------------------------------------------------- running
@@ -319,7 +270,7 @@ def run(
     scanning = scanning or Scanning()
     if not scanning.spool:
         refuse_second_reading(code.plan, inputs)
-    work = PlanRun(code, Evaluation(now, given or {}, doors or {}))
+    work = PlanRun(code, Evaluation(now, given or {}, doors or {}), growing=dict(code.growing) if scanning.grow else {})
     return chain.from_iterable(_run(code, inputs, uris, work, scanning))
 
 
@@ -431,17 +382,7 @@ class _Documents:
         if isinstance(scanned, Node):
             yield Whole(scanned)
             return
-        units = [unit for step in steps for unit in step.units if unit not in counted_units(step)]
-        yield from self._batches(
-            source,
-            scanned,
-            self.scanning,
-            targets=tuple(dict.fromkeys(target for step in steps for target in step.targets)),
-            records=tuple(dict.fromkeys(path for unit in units for path in unit.records)),
-            counts=[unit.path for step in steps for unit in counted_units(step)],
-            carry=tuple(dict.fromkeys(path for unit in units for path in _bearers(unit))),
-            filters=_filters(units),
-        )
+        yield from self._batches(source, scanned, self.scanning, **asked(steps))
 
     def project(self, works: Sequence[PlanRun]) -> None:
         """Give plans what they look at of their documents, as trees."""

@@ -7,6 +7,7 @@ from typing import Final
 
 from xstreamcast.lang import ast
 from xstreamcast.plan.passes.fold_recursion import fold_recursion
+from xstreamcast.plan.passes.gather_projections import gather_projections
 from xstreamcast.plan.passes.inline_functions import inline_functions
 from xstreamcast.plan.passes.inline_globals import inline_globals
 from xstreamcast.plan.passes.inline_lets import inline_lets
@@ -17,6 +18,7 @@ from xstreamcast.plan.passes.split_loops import split_loops
 from xstreamcast.plan.passes.variables import distinguish
 
 PASSES: Final[tuple[Callable[[ast.Module], ast.Module], ...]] = (
+    gather_projections,
     distinguish,
     fold_recursion,
     name_sources,

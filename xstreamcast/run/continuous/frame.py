@@ -12,11 +12,11 @@ from typing import Any
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
-from xstreamcast.lang.walk import descendants
 from xstreamcast.model.build import TreeBuilder
 from xstreamcast.model.change import STREAM_NAMESPACE
 from xstreamcast.model.tree import Node
-from xstreamcast.plan.algebra import Concat, Unit, VarName
+from xstreamcast.plan.algebra import Unit, VarName, in_parts
+from xstreamcast.plan.shells import stands
 from xstreamcast.run.continuous.engine import Number
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.shelf import Computed, Emitted, Members, Numbers, Reads, Shown, Written
@@ -30,39 +30,9 @@ def spliced(part: ast.Expr, journal: Journal, reads: Reads) -> dict[Number, VarN
     found = {}
     for where in reads:
         unit: Unit = journal.live[where[0]].route.units[where[1]]
-        if isinstance(unit.reduction, Concat) and _stands(part, unit.variable):
+        if in_parts(unit.reduction) and stands(part, unit.variable):
             found[where] = unit.variable
     return found
-
-
-def _stands(part: ast.Expr, variable: VarName) -> bool:
-    """Whether all that a part does with a variable is to put it, by itself, into new elements."""
-    if not _mentions(part, variable):
-        return True
-    match part:
-        case ast.DirectElement(attributes=attributes, content=content):
-            return not any(_mentions(one, variable) for one in attributes) and all(
-                _by_itself(one, variable) for one in content
-            )
-        case ast.ComputedElement(name=name, content=content):
-            computed = isinstance(name, ast.Expr) and _mentions(name, variable)
-            return not computed and _by_itself(content, variable)
-        case ast.FLWOR(clauses=clauses, result=result):
-            lets = all(isinstance(clause, ast.LetClause) for clause in clauses)
-            return lets and not any(_mentions(clause, variable) for clause in clauses) and _stands(result, variable)
-        case ast.If(condition=condition, then=then, otherwise=otherwise):
-            return not _mentions(condition, variable) and _stands(then, variable) and _stands(otherwise, variable)
-    return False
-
-
-def _by_itself(content: ast.Node, variable: VarName) -> bool:
-    if isinstance(content, ast.VarRef):
-        return True
-    return _stands(content, variable) if isinstance(content, ast.Expr) else not _mentions(content, variable)
-
-
-def _mentions(part: ast.Node, variable: VarName) -> bool:
-    return any(isinstance(one, ast.VarRef) and one.name.expanded == variable for one in descendants(part))
 
 
 class Framed(Computed):
@@ -109,8 +79,7 @@ class Framed(Computed):
             super().look()
 
     def _total(self, where: Number) -> int:
-        found: int = self._journal.live[where[0]].top[where[1]].total
-        return found
+        return self._journal.sequence(where).total
 
     def computed(self) -> list[Written]:
         if self.whole:
