@@ -1,0 +1,311 @@
+"""``xcast serve``, ``xcast listen``, ``xcast watch`` with ``xcast://``: as they are called."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from air import generated, in_thread
+
+from xstreamcast.cast.materialise import Materialiser
+from xstreamcast.cli import main
+from xstreamcast.errors import XStreamError
+from xstreamcast.model.change import Change, Eos, Fill, Replace
+from xstreamcast.model.fragment import read_stream
+from xstreamcast.model.structure import Structure
+from xstreamcast.serve.channel import Channel, Incoming
+from xstreamcast.serve.client import parse_address, read
+
+DEADLINE = 60.0
+BOOKS = [
+    Fill(region=0, content=b'<list><stream:hole id="1"/><stream:hole id="2"/></list>'),
+    Fill(region=1, content=b"<book><title>A</title><price>9</price></book>"),
+    Fill(region=2, content=b"<book><title>B</title><price>90</price></book>"),
+]
+CHEAP = 'for $b in stream("books")//book where $b/price < 30 return $b/title'
+
+
+def t(items: list[Change | Structure]) -> str:
+    regions = Materialiser(None)
+    for item in items:
+        regions.apply(item)
+    return regions.text()
+
+
+def run(capfd: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """A command inside this process: exit code, what it printed, what it said."""
+    code: object = 0
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as ended:
+        code = ended.code or 0
+    out, err = capfd.readouterr()
+    assert isinstance(code, int)
+    return code, out, err
+
+
+# ------------------------------------------------------------------------------------------------- listening
+
+
+def test_listen_prints_a_stream_until_it_ends(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with in_thread(tmp_path) as aired:
+        aired.take("books", [*BOOKS, Eos()])
+        code, out, _ = run(capfd, "listen", aired.url("books"))
+        assert code == 0
+        assert out.splitlines()[-1] == "<stream:eos/>"
+        assert out.count("<stream:filler") == 3
+        server = aired.url().removeprefix("xcast://")
+        code, out, _ = run(capfd, "listen", "books", "--server", server, "--format", "json", "--from", 2, "--count", 1)
+        row = json.loads(out)
+        assert (row["stream"], row["seq"], row["change"], row["region"]) == ("books", 3, "fill", 2)
+        code, out, _ = run(capfd, "listen", "--list", "--server", server)
+        assert "books" in out
+        assert "ended" in out
+
+
+def test_a_stored_stream_goes_on_where_it_stopped(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "books.xml"
+    with in_thread(tmp_path / "log") as aired:
+        aired.take("books", BOOKS)
+        run(capfd, "listen", aired.url("books"), "-o", file, "--count", 3)
+        with file.open("ab") as torn:
+            torn.write(b'<stream:filler id="1"><bo')
+        aired.take("books", [Replace(region=1, content=b"<book><title>C</title><price>1</price></book>"), Eos()])
+        code, _, _ = run(capfd, "listen", aired.url("books"), "-o", file)
+        assert code == 0
+    stored = [arrival.item for arrival in read_stream(file)]
+    assert [getattr(item, "kind", "") for item in stored] == ["fill", "fill", "fill", "replace", "eos"]
+    assert "<title>C</title>" in t([item for item in stored if isinstance(item, Change)])
+
+
+def test_listen_does_not_write_over_a_file_that_is_not_its_own(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_text("precious")
+    code, _, err = run(capfd, "listen", "books", "-o", file)
+    assert (code, file.read_text()) == (1, "precious")
+    assert "was not stored by listen" in err
+
+
+def test_several_streams_are_stored_side_by_side(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with in_thread(tmp_path / "log") as aired:
+        aired.take("a", [Fill(region=0, content=b"<a/>"), Eos()])
+        aired.take("b", [Fill(region=0, content=b"<b/>"), Eos()])
+        code, _, _ = run(capfd, "listen", aired.url("a"), aired.url("b"), "-o", tmp_path / "out")
+        assert code == 0
+        assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.xml", "b.xml"]
+        code, _, _ = run(capfd, "listen", aired.url("a"), aired.url("b"))
+        assert code == 2
+
+
+# ------------------------------------------------------------------------------------------------- watching
+
+
+def test_watch_answers_over_a_server(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with in_thread(tmp_path) as aired:
+        aired.take("books", [*BOOKS, Eos()])
+        code, out, _ = run(capfd, "watch", CHEAP, "--stream", f"books={aired.url()}", "--format", "xml")
+        assert (code, out) == (0, "<title>A</title>\n")
+
+
+def test_a_published_answer_is_a_stream_that_late_clients_get_whole(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XCAST_TOKEN", "secret")
+    again = 'for $t in stream("cheap")//title return <t>{ string($t) }</t>'
+    with in_thread(tmp_path, token="secret") as aired:
+        aired.take(
+            "books", [*BOOKS, Replace(region=2, content=b"<book><title>B</title><price>2</price></book>"), Eos()]
+        )
+        source = f"books={aired.url('books')}"
+        code, _, err = run(
+            capfd, "watch", CHEAP, "--stream", source, "--publish", f"cheap={aired.url()}", "--format", "xml"
+        )
+        assert code == 0, err
+        for start in ("beginning", "now"):
+            stream = f"cheap={aired.url('cheap')}?from={start}"
+            code, out, _ = run(capfd, "watch", again, "--stream", stream, "--format", "xml")
+            assert (code, out) == (0, "<t>A</t><t>B</t>\n")
+
+
+def test_an_answer_that_is_published_again_takes_the_place_of_the_old_one(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XCAST_TOKEN", "secret")
+    file = tmp_path / "books.xml"
+    from xstreamcast.model.fragment import encode_change
+
+    with in_thread(tmp_path / "log", token="secret") as aired:
+        # Its input has no end, so that the stream it publishes has none either.
+        publish = ("--stream", f"books={file}", "--publish", f"cheap={aired.url()}", "--format", "xml")
+        for titles in ("PQR", "XY"):
+            books = [Fill(region=0, content="<list>{}</list>".format("".join(
+                f"<book><title>{title}</title><price>1</price></book>" for title in titles
+            )).encode())]  # fmt: skip
+            file.write_bytes(b"".join(encode_change(book) for book in books))
+            assert run(capfd, "watch", CHEAP, *publish)[0] == 0
+            entries = [item for _, item in read(parse_address(aired.url("cheap"))).entries]
+            assert t(entries) == "".join(f"<title>{title}</title>" for title in titles)
+        aired.take("cheap", [Eos()])
+        code, out, _ = run(
+            capfd, "watch", 'stream("cheap")', "--stream", f"cheap={aired.url('cheap')}?from=now", "--format", "xml"
+        )
+        assert (code, out) == (0, "<title>X</title><title>Y</title>\n")
+
+
+def test_publishing_needs_a_token(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with in_thread(tmp_path / "log", token="secret") as aired:
+        aired.take("books", [*BOOKS, Eos()])
+        arguments = ("watch", CHEAP, "--stream", f"books={aired.url()}", "--publish", f"cheap={aired.url()}")
+        monkeypatch.delenv("XCAST_TOKEN", raising=False)
+        code, _, err = run(capfd, *arguments)
+        assert (code, "XCAST_TOKEN" in err) == (1, True)
+        monkeypatch.setenv("XCAST_TOKEN", "wrong")
+        code, _, err = run(capfd, *arguments)
+        assert (code, "a token is needed" in err) == (1, True)
+
+
+# ------------------------------------------------------------------------------------------------- serving
+
+
+@contextmanager
+def serving(folder: Path, *arguments: str, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A server in a process of its own, and its port, once it is ready."""
+    command = [sys.executable, "-m", "xstreamcast", "serve", "--log", str(folder), "--port", str(port), *arguments]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            ready = process.stderr.readline()
+            assert "serving on" in ready, ready
+            yield process, int(ready.split(":")[3].split("/")[0])
+        finally:
+            process.kill()
+
+
+def waited(condition: object) -> None:
+    end = time.monotonic() + DEADLINE
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def head(port: int, stream: str) -> int:
+    try:
+        return read(parse_address(f"xcast://127.0.0.1:{port}/{stream}"), limit=1).head
+    except XStreamError:
+        return 0
+
+
+def test_a_growing_folder_and_standard_input_are_streams_at_once_and_sigterm_stops(tmp_path: Path) -> None:
+    feed = tmp_path / "feed"
+    feed.mkdir()
+    with serving(tmp_path / "log", "--stream", f"feed={feed}", "--stream", "pipe=-") as (process, port):
+        for number in range(2):
+            (feed / ".new").write_text(f'<stream:filler id="{number}">{number}</stream:filler>')
+            (feed / ".new").rename(feed / f"{number}.xml")
+            waited(lambda expected=number + 1: head(port, "feed") == expected)
+        assert process.stdin is not None
+        process.stdin.write('<stream:filler id="0">piped</stream:filler>\n')
+        process.stdin.flush()
+        waited(lambda: head(port, "pipe") == 1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+    with serving(tmp_path / "log", "--stream", f"feed={feed}") as (process, port):
+        (feed / "2.xml").write_text('<stream:filler id="1">one</stream:filler><stream:eos/>')
+        waited(lambda: head(port, "feed") == 4)
+        entries = read(parse_address(f"xcast://127.0.0.1:{port}/feed")).entries
+        assert [getattr(item, "content", b"eos") for _, item in entries] == [b"0", b"1", b"one", b"eos"]
+        assert head(port, "pipe") == 1  # taken up from its log
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+
+
+def test_server_and_clients_are_killed_in_turn_and_nothing_is_lost(tmp_path: Path) -> None:
+    factor, seed, updates = 0.02, 3, 250
+    source = f"generate:commodities?factor={factor}&seed={seed}&updates={updates}&rate=100"
+    structure, changes = generated("commodities", factor, seed, updates)
+    undisturbed = Channel("goods", tmp_path / "undisturbed")
+    undisturbed.take("source", [Incoming(item) for item in (structure, *changes)])
+    expected = [entry.wire for entry in undisturbed.log.read()]
+    initial = len(expected) - updates
+    undisturbed.close()
+    stored, answer = tmp_path / "stored.xml", tmp_path / "answer.xml"
+    command = [sys.executable, "-m", "xstreamcast"]
+    query = 'count(stream("goods")//item), sum(stream("goods")//price)'
+    environment = {**os.environ, "COLUMNS": "200"}
+    arguments = ["--stream", f"goods={source}", "--cycle", "0.5"]
+    with serving(tmp_path / "log", *arguments) as (server, port):
+        url = f"xcast://127.0.0.1:{port}/goods"
+        listen = [*command, "listen", url, "-o", str(stored)]
+        with answer.open("wb") as out, subprocess.Popen(
+            [*command, "watch", query, "--stream", f"goods={url}", "--format", "xml"],
+            stdout=out, stderr=subprocess.DEVNULL, env=environment,
+        ) as watch, subprocess.Popen(listen, stderr=subprocess.DEVNULL) as first:  # fmt: skip
+            try:
+                waited(lambda: stored.exists() and stored.stat().st_size > 1000 and head(port, "goods") > initial + 20)
+                first.kill()
+                first.wait()
+                server.kill()
+                server.wait()
+                with serving(tmp_path / "log", *arguments, port=port) as (server, _):
+                    waited(lambda: head(port, "goods") > initial + 100)
+                    server.kill()
+                    server.wait()
+                with serving(tmp_path / "log", *arguments, port=port):
+                    subprocess.run(listen, stderr=subprocess.DEVNULL, timeout=DEADLINE, check=True)
+                    assert watch.wait(DEADLINE) == 0
+                    where, since, wires = parse_address(url), 0, []
+                    while (stretch := read(where, since)).entries:
+                        since = stretch.next
+                        wires += stretch.entries
+                    assert len(wires) == len(expected)
+            finally:
+                watch.kill()
+                first.kill()
+    again = Channel("goods", tmp_path / "log" / "goods")
+    assert [entry.wire for entry in again.log.read()] == expected
+    again.close()
+    whole = t([structure, *changes])
+    stored_items = [arrival.item for arrival in read_stream(stored)]
+    assert t([item for item in stored_items if isinstance(item, Change | Structure)]) == whole
+    import xstreamcast
+
+    told = xstreamcast.query("count(//item), sum(//price)", context=whole.encode()).serialise()
+    assert answer.read_text().strip() == told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--stream", "s=nowhere.xml"], "no file or folder"),
+        (["--stream", "../s=-"], "not a name for a stream"),
+        (["--stream", "s=generate:xmark"], "a stored document"),
+        (["--stream", "s=generate:credit"], "need a rate"),
+        (["--stream", "s=generate:credit?speed=1"], "no option"),
+        (["--stream", "s=generate:credit?rate=x"], "numbers"),
+        (["--stream", "s=generate:stock?rate=1"], "several streams"),
+        (["--sync", "now"], "--sync is one of"),
+        (["--cycle", "0"], "above 0"),
+    ],
+)
+def test_what_is_wrong_with_a_call_is_told_before_anything_is_served(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    code, _, err = run(capfd, "serve", "--log", tmp_path / "log", *arguments)
+    assert code in (1, 2)
+    assert said in " ".join(err.replace("│", " ").split())
+    assert not (tmp_path / "log").exists()

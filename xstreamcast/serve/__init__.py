@@ -1,0 +1,16 @@
+"""Broadcast (DBPL'03 §1–2, SIGMOD'04 §1): few servers push fragments, many clients tune in, and nobody acknowledges.
+
+What a stream goes through, in the order of the modules:
+
+* :mod:`~xstreamcast.serve.sources`    a file, a growing folder, standard input, a generator
+* :mod:`~xstreamcast.serve.positions`  update streams become fragments, which may come in any order and twice
+* :mod:`~xstreamcast.serve.current`    every change has a version; what is current, for the carousel to repeat
+* :mod:`~xstreamcast.serve.log`        the append-only log: N counts its records
+* :mod:`~xstreamcast.serve.channel`    pushed to who has tuned in; dropped, and counted, where a client is slow
+* :mod:`~xstreamcast.serve.carousel`   the current state over and over, so that late and lossy clients converge
+* :mod:`~xstreamcast.serve.station`    all streams of a server, started and stopped together
+* :mod:`~xstreamcast.serve.service`    the registry, publishing, the log, and tuning in over WebSocket
+* :mod:`~xstreamcast.serve.reception`  what a client has of a stream, and what it lacks
+* :mod:`~xstreamcast.serve.client`     tuning in, reading the log, publishing
+* :mod:`~xstreamcast.serve.publication`  the answer of a query as a stream of a server
+"""

@@ -1,0 +1,87 @@
+"""What a client has of a stream, and what it lacks.
+
+Messages come in any order, some never, some again. Records are known by their N: what has come before is not handed on
+again. All up to ``since`` has come, or has been superseded by what has: either no number is missing, or a cycle of the
+carousel is complete, and with it everything that the stream said until it began.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xstreamcast.serve.message import Header
+
+
+@dataclass(slots=True)
+class Reception:
+    """What has come of one stream. ``log`` is the identity of the server's log, empty before anything has come."""
+
+    log: str = ""
+    since: int = 0
+    head: int = 0
+    """The largest number that the server is known to have reached."""
+    ended: int | None = None
+    """The number of eos."""
+    cycles: int = 0
+    """The number of the last cycle of which something came, counted by the server."""
+    repeats: int = 0
+    """Records that had come before."""
+    _later: set[int] = field(default_factory=set)
+    _cycle: tuple[int, int] = (0, 0)  # the head and the extent of the cycle that is being collected
+    _parts: set[int] = field(default_factory=set)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that the server is known to have said has come."""
+        return bool(self.log) and self.since >= self.head
+
+    @property
+    def missing(self) -> int:
+        """How many records are known to have been sent, and have neither come nor been superseded."""
+        return self.head - self.since - len(self._later)
+
+    def take(self, header: Header, elements: list[bytes]) -> list[tuple[int, bytes]]:
+        """What a message brings that has not come before: numbers and elements."""
+        if header.log != self.log:
+            # Another log: what was known of the old one says nothing about it.
+            restarted = Reception(log=header.log, cycles=self.cycles)
+            for name in self.__slots__:
+                setattr(self, name, getattr(restarted, name))
+        self.head = max(self.head, header.head)
+        news = []
+        for n, element in zip(header.n, elements, strict=True):
+            if element.startswith(b"<stream:eos"):
+                self.ended = n
+            if n <= self.since or n in self._later:
+                self.repeats += 1
+                # What replaces an event undoes the event, should that have come after it.
+                if not _is_replaced_event(element):
+                    continue
+            else:
+                self._later.add(n)
+            news.append((n, element))
+        if header.cycle is not None:
+            self.cycles = header.cycle
+            self._collect(header)
+        self._advance()
+        return news
+
+    def _collect(self, header: Header) -> None:
+        cycle = header.head, header.of
+        if cycle != self._cycle:
+            if header.head < self._cycle[0]:
+                return  # late, of an older cycle
+            self._cycle, self._parts = cycle, set()
+        self._parts.update(range(header.at, header.at + len(header.n)))
+        if len(self._parts) == header.of and header.head > self.since:
+            self.since = header.head
+            self._later = {n for n in self._later if n > self.since}
+
+    def _advance(self) -> None:
+        while self.since + 1 in self._later:
+            self.since += 1
+            self._later.discard(self.since)
+
+
+def _is_replaced_event(element: bytes) -> bool:
+    return element.startswith(b"<stream:replace") and b" validTime=" in element[: element.find(b">")]
