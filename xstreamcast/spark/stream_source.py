@@ -6,7 +6,8 @@ change comes in exactly one micro-batch, with the same ``seq`` however often it 
 
 Options (``docs/spark.md`` tells more):
 
-* ``path``                    a file, a folder that may grow, or a pattern such as ``feed/*.xml.gz``
+* ``path``                    a file, a folder that may grow, a pattern such as ``feed/*.xml.gz``, or a stream of a
+  server, ``xcast://host:port/name`` (:mod:`~xstreamcast.spark.stream_air`)
 * ``stream``                  the stream's name; by default the file's or the folder's
 * ``maxFragmentsPerTrigger``  at most so many rows in a micro-batch
 * ``maxBytesPerTrigger``      … so many bytes of plain XML (``16m``)
@@ -74,11 +75,22 @@ class FragmentSource(DataSource):  # type: ignore[misc]  # mypy does not follow 
     def schema(self) -> str:
         return SCHEMA
 
-    def reader(self, schema: StructType) -> FragmentBatchReader:
+    def reader(self, schema: StructType) -> DataSourceReader:
+        if self._on_air():
+            from xstreamcast.spark.stream_air import LogBatchReader
+
+            return LogBatchReader(self.options)
         return FragmentBatchReader(self.options)
 
-    def streamReader(self, schema: StructType) -> FragmentStreamReader:
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        if self._on_air():
+            from xstreamcast.spark.stream_air import LogStreamReader
+
+            return LogStreamReader(self.options)
         return FragmentStreamReader(self.options)
+
+    def _on_air(self) -> bool:
+        return str(self.options.get("path", "")).startswith("xcast://")
 
 
 class _TaskReader:
