@@ -97,9 +97,68 @@ class Group:
     item: VarName
     keys: tuple[ast.Expr, ...]
     inner: Concat | Reduce | Slice | Fold
+    rows: bool = False
+    """⋈: the unit's items are arrays already, what is found and then the values of each key; ``keys`` tell what of."""
+    interval: bool = False
+    """And they are found by an interval that meets their life: two more arguments."""
 
 
-Reduction = Concat | Reduce | Slice | Fold | Group
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """``order by``: the unit's items are arrays, the values of the keys and then what the tuple gives.
+
+    Only of queries over what changes: a document that is read once is sorted when it is all there. ``chosen``: no more
+    than these of the items in order.
+    """
+
+    keys: tuple[ast.OrderKey, ...]
+    chosen: Slice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What a group keeps of its tuples: a value of each, reduced; ``variable`` stands for it in the group's body."""
+
+    variable: VarName
+    reduction: Concat | Reduce
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """Γ, ``group by``: the unit's items are arrays, the values of the keys and then those of the columns.
+
+    ``body`` is evaluated for each group, with the variables of ``keys`` and ``columns``; it gives arrays of keys and
+    items where there is an ``order``. Groups come in the order of their first tuples in the document.
+    """
+
+    keys: tuple[ast.GroupKey, ...]
+    columns: tuple[Column, ...]
+    body: ast.Expr
+    order: Sort | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """``E#[first, last]``: versions by number; a bound is (from the end, number): 3 or ``last - 3``.
+
+    Only of queries over what changes.
+    """
+
+    first: tuple[bool, int]
+    last: tuple[bool, int]
+
+    def numbers(self, count: int) -> tuple[int, int]:
+        """The bounds where ``last`` is so much."""
+        first, last = (count - number if from_end else number for from_end, number in (self.first, self.last))
+        return first, last
+
+
+Reduction = Concat | Reduce | Slice | Fold | Group | Sort | Gather | Versions
+
+
+def in_parts(reduction: Reduction) -> bool:
+    """Whether a value is the items of members, one after the other, in some order: an answer can follow each."""
+    return isinstance(reduction, Concat | Gather) or (isinstance(reduction, Sort) and reduction.chosen is None)
 
 
 # ------------------------------------------------------------------------------------------------- units
@@ -157,6 +216,8 @@ class Nest:
     body: ast.Expr
     parts: tuple[Target, ...]
     """What ``body`` reads of the instance itself; it is kept until the end of the instance."""
+    frame: bool = False
+    """It is there for what changes inside: ``items`` is as good where an instance comes in one piece."""
 
 
 # ------------------------------------------------------------------------------------------------- plans

@@ -20,8 +20,8 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import descendants
 from xstreamcast.plan.algebra import Fold, Group, Pass, Plan, Reduce, Reduction, Source, Strategy, Unit, VarName
-from xstreamcast.plan.decompose_record import Blocking
 from xstreamcast.plan.decompose_units import Decomposition, named
+from xstreamcast.plan.decompose_where import Blocking
 from xstreamcast.plan.passes import normalise
 from xstreamcast.plan.passes.dependence import Dependence, call_key, focus_of
 from xstreamcast.plan.sources import source_of, sources_of
@@ -33,10 +33,11 @@ if TYPE_CHECKING:
 _BY_ID: Final = {((FN, local), arity) for local in ("id", "idref", "element-with-id") for arity in (1, 2)}
 
 
-def plan(module: ast.Module, *, streams: bool = False) -> Plan:
+def plan(module: ast.Module, *, streams: bool = False, changing: bool = False) -> Plan:
     """The plan of a main module that has been through the static phase.
 
     ``streams``: a fragment stream counts as the document it describes, to be explained; else it is not planned.
+    ``changing``: the documents go on changing, and so do the values of units: what must be kept for that may be kept.
     """
     assert module.body is not None, "a library module is not a query"
     normal = normalise(module)
@@ -56,7 +57,7 @@ def plan(module: ast.Module, *, streams: bool = False) -> Plan:
         return Plan(module, Strategy.NONE, (), (), (module.body,))
     if indirect is not None:
         return _projected(normal, sources, Blocking(indirect, "a document is read by way of the prolog"))
-    work = Decomposition(normal, {source.variable: Path() for source in sources})
+    work = Decomposition(normal, {source.variable: Path() for source in sources}, changing=changing)
     try:
         output = work.output(normal.body)
     except Blocking as blocking:
@@ -111,6 +112,8 @@ def reads_items(reduction: Reduction) -> bool:
 def seen_by(unit: Unit) -> ast.Expr:
     """An expression that sees of a document what the unit's expression and its reduction see."""
     reduction = unit.reduction
+    if isinstance(reduction, Group) and reduction.rows:
+        return unit.items
     inner = reduction.inner if isinstance(reduction, Group) else reduction
     if isinstance(inner, Fold):
         # An accumulator has nodes of the document only if the step gives such nodes: then all of them is seen.

@@ -9,7 +9,7 @@ whole document that do not depend on the record are handed over, to be computed 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, Protocol
 
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
@@ -17,36 +17,22 @@ from xstreamcast.lang.context import FN, STREAM
 from xstreamcast.lang.walk import descendants, rebuild
 from xstreamcast.model.types import AtomicType
 from xstreamcast.plan.algebra import VarName
+from xstreamcast.plan.decompose_where import (
+    ABOVE,
+    APART,
+    BARRED,
+    DOWNWARD,
+    FOREIGN,
+    MIXED,
+    Blocking,
+    Where,
+    joined,
+    moved,
+    single,
+    within,
+)
 from xstreamcast.plan.passes.dependence import FunctionKey, call_key, focus_of, takes_context_item
 from xstreamcast.plan.passes.variables import free
-
-Where = int
-"""How far below its record's top a node is at least; or one of these:"""
-APART: Final = 1 << 20
-"""No node of the document: an atomic value, a function, a constructed node."""
-ABOVE: Final = -1
-"""Perhaps an ancestor of the record."""
-ABOVE_ATTRIBUTE: Final = -2
-"""Perhaps an attribute of an ancestor."""
-
-
-class Blocking(Exception):
-    """An expression that does not stream, and why."""
-
-    def __init__(self, expr: ast.Expr, reason: str) -> None:
-        super().__init__(reason)
-        self.expr = expr
-        self.reason = reason
-
-
-def joined(*where: Where) -> Where:
-    """Where the nodes of several sequences are."""
-    if ABOVE in where:
-        return ABOVE
-    if ABOVE_ATTRIBUTE in where:
-        return ABOVE_ATTRIBUTE
-    return min(where, default=APART)
-
 
 _NAMES_ONLY: Final = frozenset(
     ("name", "local-name", "namespace-uri", "node-name", "count", "exists", "empty", "not", "boolean")
@@ -62,6 +48,9 @@ _PASSING: Final = frozenset(
 _FAR: Final = frozenset(("root", "id", "idref", "element-with-id", "path", "generate-id", "function-lookup"))
 """Functions that look at a whole document from any of its nodes, or tell nodes of different trees apart."""
 _ORDERING: Final = frozenset(("innermost", "outermost"))
+_REORDERING: Final = frozenset(("reverse", "insert-before"))
+_WHOLE: Final = (ast.OrderClause, ast.GroupClause, ast.CountClause, ast.WindowClause)
+"""Clauses about all tuples before them."""
 _CONSUMING: Final = (
     ast.GeneralComparison,
     ast.ValueComparison,
@@ -82,7 +71,6 @@ _CONSUMING: Final = (
     ast.StringConstructor,
 )
 """What atomises or copies its operands: no node of them is in the value."""
-_DOWNWARD: Final = frozenset(("child", "descendant", "descendant-or-self", "attribute", "self"))
 
 
 class Functions:
@@ -124,7 +112,7 @@ class Functions:
 
     def _looks_down(self, part: ast.Node) -> bool:
         if isinstance(part, ast.AxisStep):
-            return part.axis in _DOWNWARD
+            return part.axis in DOWNWARD
         if isinstance(part, ast.Root):
             return False
         key = call_key(part)
@@ -134,6 +122,27 @@ class Functions:
             return self.downward(key)
         (uri, local), _ = key
         return not ((uri == FN and local in _FAR) or (uri == STREAM and local == "stream"))
+
+
+class Correlation(Protocol):
+    """Finds loops over a document in the body of a record that are look-ups in another unit: joins."""
+
+    def mark(self) -> Callable[[], None]:
+        """What forgets the units that have been made since."""
+
+    def of(self, body: RecordBody, e: ast.Expr, focus: Where | None) -> tuple[ast.Expr, Where] | None:
+        """The expression as a look-up, and where its nodes are; None if it is none."""
+
+    def clause(
+        self, body: RecordBody, clause: ast.ForClause, rest: list[ast.Clause], focus: Where | None
+    ) -> tuple[ast.ForClause, list[ast.Clause]]:
+        """A loop over what is looked up, and the clauses behind it without the conditions that this meets."""
+
+    def is_lookup(self, e: ast.DynamicCall) -> bool:
+        """Whether a call is one that this has made."""
+
+    def where(self, e: ast.Expr) -> Where:
+        """Where the nodes of what is left of an expression about whole documents are."""
 
 
 class RecordBody:
@@ -150,22 +159,34 @@ class RecordBody:
         opened: frozenset[VarName],
         whole: Callable[[ast.Expr], ast.Expr],
         variables: Mapping[VarName, Where],
+        joins: Correlation | None = None,
     ) -> None:
         self.functions = functions
         self.roots = roots
         self.opened = opened
         self.whole = whole
         self.variables = dict(variables)
+        self.joins = joins
 
     # --------------------------------------------------------------------------------------------------- visiting
 
     def visit(self, e: ast.Expr, focus: Where | None) -> tuple[ast.Expr, Where]:
         """The expression with what is closed in it handed over, and where the nodes of its value are."""
         if self.closed(e):
-            return self.whole(e), APART
+            made = self.whole(e)
+            return made, APART if self.joins is None else self.joins.where(made)
+        if self.joins is not None and free(e) & self.roots:
+            joined_to = self.joins.of(self, e, focus)
+            if joined_to is not None:
+                return joined_to
         match e:
             case ast.VarRef():
                 return e, self.variable(e)
+            case ast.DynamicCall() if self.joins is not None and self.joins.is_lookup(e):
+                call, where = self.parts(e, focus)
+                if where in (ABOVE, BARRED):
+                    raise Blocking(e, "an ancestor of the record is known by its name and attributes only")
+                return call, self.joins.where(e)
             case ast.ContextItem():
                 if focus is None:
                     raise Blocking(e, "the context item is not known here")
@@ -180,7 +201,7 @@ class RecordBody:
                 return self.steps(e, focus)
             case ast.Filter():
                 base, where = self.visit(e.base, focus)
-                predicates = tuple([self.visit(p, where)[0] for p in e.predicates])
+                predicates = tuple([self.visit(p, single(where))[0] for p in e.predicates])
                 return ast.Filter(base, predicates, span=e.span), where
             case ast.FLWOR():
                 return self.flwor(e, focus)
@@ -202,17 +223,22 @@ class RecordBody:
             case ast.NamedFunctionRef():
                 self.reference(e)
                 return e, 0
-            case ast.Sequence() | ast.Union() | ast.Intersect() | ast.Except() | ast.TreatAs() | ast.Ordering():
+            case ast.Union() | ast.Intersect() | ast.Except() | ast.NodeComparison():
+                made, where = self.parts(e, focus)
+                if where <= MIXED:
+                    raise Blocking(e, "nodes from different places of the document are compared")
+                return made, APART if isinstance(e, ast.NodeComparison) else where
+            case ast.Sequence() | ast.TreatAs() | ast.Ordering():
                 return self.parts(e, focus)
             case ast.Extension() | ast.Switch() | ast.TryCatch():
                 return self.parts(e, focus)
-            case ast.And() | ast.Or() | ast.NodeComparison() | ast.InstanceOf():
+            case ast.And() | ast.Or() | ast.InstanceOf():
                 return self.parts(e, focus)[0], APART
             case _:
                 made, where = self.parts(e, focus)
-                if where == ABOVE:
+                if where in (ABOVE, BARRED):
                     raise Blocking(e, "an ancestor of the record is known by its name and attributes only")
-                return made, APART if isinstance(e, _CONSUMING) else _within(where)
+                return made, APART if isinstance(e, _CONSUMING) else within(where)
 
     def closed(self, e: ast.Expr) -> bool:
         """Whether an expression is about documents and has nothing to do with the record."""
@@ -246,28 +272,53 @@ class RecordBody:
         first, where = self.visit(e.steps[0], focus)
         steps = [first]
         for step in e.steps[1:]:
-            made, where = self.visit(step, where)
+            if isinstance(e, ast.SimpleMap):
+                made, where = self.visit(step, single(where))
+            elif where in (MIXED, BARRED):
+                raise Blocking(e, "nodes from different places of the document are merged")
+            else:
+                made, where = self.visit(step, where)
             steps.append(made)
         return e.__class__(tuple(steps), span=e.span), where
 
     def step(self, e: ast.AxisStep, focus: Where) -> tuple[ast.Expr, Where]:
-        where = _moved(e, focus)
+        where = moved(e, focus)
         predicates = tuple([self.visit(p, where)[0] for p in e.predicates])
         return ast.AxisStep(e.axis, e.test, predicates, span=e.span), where
 
     # ----------------------------------------------------------------------------------------------------- scopes
 
     def flwor(self, e: ast.FLWOR, focus: Where | None) -> tuple[ast.Expr, Where]:
-        clauses = tuple([self.clause(clause, focus) for clause in e.clauses])
-        result, where = self.visit(e.result, focus)
-        return ast.FLWOR(clauses, result, span=e.span), where
+        clauses, result, where = self.tail(e.clauses, e.result, focus, e.span)
+        return ast.FLWOR(tuple(clauses), result, span=e.span), where
+
+    def tail(
+        self, clauses: tuple[ast.Clause, ...], result: ast.Expr, focus: Where | None, span: ast.Span
+    ) -> tuple[list[ast.Clause], ast.Expr, Where]:
+        """Clauses and what they return; a loop over a document among them is a join."""
+        made: list[ast.Clause] = []
+        loops = False
+        waiting = list(clauses)
+        while waiting:
+            clause = waiting.pop(0)
+            if self.joins is not None and isinstance(clause, ast.ForClause) and free(clause.source) & self.roots:
+                if made and not any(isinstance(later, _WHOLE) for later in waiting):
+                    rest = ast.FLWOR((clause, *waiting), result, span=span)
+                    result, waiting = rest, []
+                    break
+                clause, waiting = self.joins.clause(self, clause, waiting, focus)
+            made.append(self.clause(clause, focus))
+            loops = loops or isinstance(clause, ast.ForClause | ast.WindowClause)
+        result, where = self.visit(result, focus)
+        return made, result, MIXED if loops and where <= FOREIGN else where
 
     def clause(self, clause: ast.Clause, focus: Where | None) -> ast.Clause:
         """A clause over the record's own tuples; its variables are known from here on."""
         known = self.variables
         match clause:
             case ast.ForClause():
-                source, known[clause.var.expanded] = self.visit(clause.source, focus)
+                source, where = self.visit(clause.source, focus)
+                known[clause.var.expanded] = single(where)
                 if clause.position is not None:
                     known[clause.position.expanded] = APART
                 return ast.ForClause(
@@ -318,14 +369,15 @@ class RecordBody:
 
     def atomised(self, e: ast.Expr, focus: Where | None) -> ast.Expr:
         made, where = self.visit(e, focus)
-        if where == ABOVE:
+        if where in (ABOVE, BARRED):
             raise Blocking(e, "the text of an ancestor of the record is not known")
         return made
 
     def quantified(self, e: ast.Quantified, focus: Where | None) -> ast.Expr:
         bindings = []
         for binding in e.bindings:
-            source, self.variables[binding.var.expanded] = self.visit(binding.source, focus)
+            source, where = self.visit(binding.source, focus)
+            self.variables[binding.var.expanded] = single(where)
             bindings.append(ast.QuantifiedBinding(binding.var, binding.type, source, span=binding.span))
         condition, _ = self.visit(e.condition, focus)
         return ast.Quantified(e.every, tuple(bindings), condition, span=e.span)
@@ -359,15 +411,15 @@ class RecordBody:
         assert key is not None
         (uri, local), arity = key
         if key in self.functions:
-            if where != APART and (where == ABOVE or not self.functions.downward(key)):
+            if where != APART and (where in (ABOVE, BARRED) or not self.functions.downward(key)):
                 raise Blocking(e, f"{e.name.lexical} may look outside of the record")
-            return call, _within(where)
+            return call, within(where)
         if uri == STREAM and local == "stream":
             return call, APART
         if uri != FN:
-            if where == ABOVE:
+            if where in (ABOVE, BARRED):
                 raise Blocking(e, "an ancestor of the record is known by its name and attributes only")
-            return call, _within(where)
+            return call, within(where)
         if takes_context_item(e):
             if focus is None:
                 raise Blocking(e, "the context item is not known here")
@@ -377,12 +429,12 @@ class RecordBody:
         if local in _NAMES_ONLY:
             return call, APART
         if local in _PASSING:
-            return call, where
-        if where == ABOVE:
+            return call, MIXED if where <= FOREIGN and local in _REORDERING else where
+        if where in (ABOVE, BARRED):
             raise Blocking(e, "an ancestor of the record is known by its name and attributes only")
         entry = lookup(uri, local, arity)
         atomic = entry is not None and isinstance(entry.result.item, AtomicType)
-        return call, APART if atomic else _within(where)
+        return call, APART if atomic else within(where)
 
     def reference(self, e: ast.NamedFunctionRef) -> None:
         key = call_key(e)
@@ -393,38 +445,3 @@ class RecordBody:
                 raise Blocking(e, f"{e.name.lexical} may look outside of the record")
         elif uri == FN and (local in _FAR or takes_context_item(e)):
             raise Blocking(e, f"{local}() looks at the whole document")
-
-
-def _within(where: Where) -> Where:
-    """Where nodes are that a function has made of those there: anywhere in the record."""
-    return where if where == APART else joined(where, 0)
-
-
-def _moved(e: ast.AxisStep, where: Where) -> Where:
-    """Where a step leads to from there, or :class:`Blocking`."""
-    axis = e.axis
-    if where == APART:
-        return APART
-    if where == ABOVE:
-        if axis in ("parent", "ancestor", "ancestor-or-self", "self"):
-            return ABOVE
-        if axis == "attribute":
-            return ABOVE_ATTRIBUTE
-        raise Blocking(e, "it looks at other parts of an ancestor of its record")
-    if where == ABOVE_ATTRIBUTE:
-        if axis == "self":
-            return ABOVE_ATTRIBUTE
-        if axis in ("parent", "ancestor", "ancestor-or-self"):
-            return ABOVE
-        raise Blocking(e, "it looks at other parts of an ancestor of its record")
-    if axis in ("child", "descendant", "attribute", "namespace"):
-        return where + 1
-    if axis in ("self", "descendant-or-self"):
-        return where
-    if axis == "parent":
-        return where - 1 if where else ABOVE
-    if axis in ("ancestor", "ancestor-or-self"):
-        return ABOVE
-    if axis in ("following-sibling", "preceding-sibling") and where:
-        return where
-    raise Blocking(e, f"the {axis} axis leaves the record")

@@ -19,7 +19,8 @@ from xstreamcast.model.names import ELEMENT
 from xstreamcast.plan.algebra import VarName
 from xstreamcast.plan.decompose_forms import known_everywhere
 from xstreamcast.plan.decompose_paths import flat, nested, owner, scan_test
-from xstreamcast.plan.decompose_record import ABOVE, ABOVE_ATTRIBUTE, APART, Blocking, Functions, RecordBody, Where
+from xstreamcast.plan.decompose_record import Correlation, Functions, RecordBody
+from xstreamcast.plan.decompose_where import ABOVE, ABOVE_ATTRIBUTE, APART, BARRED, Blocking, Where, single
 from xstreamcast.plan.passes.dependence import LAST, POSITION, focus_of
 from xstreamcast.plan.passes.shapes import boolean, is_fn
 from xstreamcast.plan.passes.variables import Names, free, substitute
@@ -75,11 +76,13 @@ class Spreading:
         functions: Functions,
         names: Names,
         whole: Callable[[ast.Expr], ast.Expr],
+        joins: Correlation | None = None,
     ) -> None:
         self.roots = dict(roots)
         self.functions = functions
         self.names = names
         self.whole = whole
+        self.joins = joins
 
     def mentions(self, e: ast.Node) -> bool:
         """Whether an expression reads one of the roots."""
@@ -88,7 +91,7 @@ class Spreading:
     def body(self, variables: Mapping[VarName, Where]) -> RecordBody:
         """What walks expressions about a record."""
         opened = frozenset(name for name, path in self.roots.items() if path.steps)
-        return RecordBody(self.functions, frozenset(self.roots), opened, self.whole, variables)
+        return RecordBody(self.functions, frozenset(self.roots), opened, self.whole, variables, self.joins)
 
     # --------------------------------------------------------------------------------------------------- visiting
 
@@ -107,6 +110,8 @@ class Spreading:
                 return self.flwor(e)
             case ast.Union():
                 parts = [self.visit(operand) for operand in e.operands]
+                if any(part.where == APART for part in parts):
+                    raise Blocking(e, "copies are merged, each of which is a tree of its own")
                 return self.merged(e, parts, ast.Union(tuple([part.expr for part in parts]), span=e.span))
             case ast.Intersect() | ast.Except():
                 left, right = self.visit(e.left), self.visit(e.right)
@@ -115,6 +120,8 @@ class Spreading:
                 return self.conditional(e)
             case ast.Ordering():
                 return self.wrapped(self.visit(e.body), lambda inner: ast.Ordering(e.ordered, inner, span=e.span))
+            case ast.IntervalProjection():
+                return self.interval(e)
             case ast.TreatAs() if e.type.occurrence == "*":
                 return self.wrapped(self.visit(e.operand), lambda inner: ast.TreatAs(inner, e.type, span=e.span))
             case ast.FunctionCall() if e.name.uri == FN and e.name.local in _PER_ITEM and len(e.args) == 1:
@@ -133,6 +140,14 @@ class Spreading:
         looked = self.looked(found)
         loop = None if looked.loop is None else replace(looked.loop, body=wrap(looked.loop.body))
         return replace(looked, expr=wrap(looked.expr), loop=loop)
+
+    def interval(self, e: ast.IntervalProjection) -> Spread:
+        """``E?[a, b]``: copies of what lives then, item by item."""
+        looked = self.looked(self.visit(e.base))
+        begin, _ = self.body({}).visit(e.begin, None)
+        end = None if e.end is None else self.body({}).visit(e.end, None)[0]
+        made = self.wrapped(looked, lambda inner: ast.IntervalProjection(inner, begin, end, span=e.span))
+        return replace(made, where=APART)
 
     def looked(self, found: Spread) -> Spread:
         """A path whose nodes are looked at: they are records."""
@@ -160,7 +175,7 @@ class Spreading:
         if any(self.is_root(part) for part in parts):
             raise Blocking(e, "the whole document is looked at")
         where = min((part.where for part in parts), default=0)
-        if any(part.where in (ABOVE, ABOVE_ATTRIBUTE) for part in parts):
+        if any(part.where < 0 for part in parts):
             raise Blocking(e, "nodes outside of a record are merged")
         return Spread(made, parts[0].root, parts[0].path, False, records, where)
 
@@ -179,9 +194,7 @@ class Spreading:
             raise Blocking(e, OUTSIDE)
         if len({part.root for part in known}) > 1:
             raise Blocking(e, "several documents are read in turn")
-        then, otherwise = (
-            branch if part is None else part.expr for branch, part in zip(branches, parts, strict=True)
-        )
+        then, otherwise = (branch if part is None else part.expr for branch, part in zip(branches, parts, strict=True))
         records = tuple(dict.fromkeys(path for part in known for path in part.cuts))
         where = min(part.where for part in known)
         made = ast.If(condition, then, otherwise, span=e.span)
@@ -237,7 +250,19 @@ class Spreading:
             raise Blocking(e, "a position or a look at the whole document")
         if bare:
             found = replace(found, expr=before[0] if len(before) == 1 else ast.Path(tuple(before), span=e.span))
-        looked = self.looked(found)
+        return self.widened(found, lambda looked: self.rest_within(e, found, looked, before, predicates, after, bare))
+
+    def rest_within(
+        self,
+        e: ast.Path,
+        found: Spread,
+        looked: Spread,
+        before: list[ast.Expr],
+        predicates: tuple[ast.Expr, ...],
+        after: tuple[ast.Expr, ...],
+        bare: bool,
+    ) -> Spread:
+        """Predicates and steps about nodes in records."""
         body = self.body({})
         variable = self.names.fresh(ast.Name("", "record", ""))
         body.variables[variable.expanded] = looked.where
@@ -248,7 +273,7 @@ class Spreading:
         steps = [made]
         for step in after:
             next_step, where = body.visit(step, where)
-            if where in (ABOVE, ABOVE_ATTRIBUTE):  # each step of a path merges the nodes it leads to
+            if where < 0:  # each step of a path merges the nodes it leads to
                 raise Blocking(e, "nodes outside of a record are merged")
             steps.append(next_step)
         if after:
@@ -338,13 +363,56 @@ class Spreading:
             deeper = self.deeper(e, clause, found, after)
             if deeper is not None:
                 return deeper
-        looked = self.looked(found)
+        known = dict(body.variables)
+
+        def within(looked: Spread) -> Spread:
+            body.variables = dict(known)
+            return self.loop_within(e, number, before, body, found, looked)
+
+        return self.widened(found, within)
+
+    def widened(self, found: Spread, within: Callable[[Spread], Spread]) -> Spread:
+        """What looks at the nodes of a path, as records.
+
+        Of documents that change, an ancestor of theirs is the record where it looks at other parts of that:
+        ``$t/../name`` of ``account/transaction``.
+        """
+        joins = self.joins
+        if joins is None or not found.bare:
+            return within(self.looked(found))
+        forget = joins.mark()
+        try:
+            return within(self.looked(found))
+        except Blocking as failure:
+            first = failure
+        steps = found.path.steps
+        for up in range(1, len(steps)):
+            if steps[-up].deep or steps[-up].test.kind != ELEMENT or (up == len(steps) - 1 and not steps[0].deep):
+                break  # all there is would be one record
+            forget()
+            try:
+                return within(Spread(found.expr, found.root, found.path, False, (Path(steps[:-up]),), up))
+            except Blocking:
+                continue
+        raise first
+
+    def loop_within(
+        self,
+        e: ast.FLWOR,
+        number: int,
+        before: list[ast.Clause],
+        body: RecordBody,
+        found: Spread,
+        looked: Spread,
+    ) -> Spread:
+        """A loop over nodes in records."""
+        clause, after = e.clauses[number], e.clauses[number + 1 :]
+        assert isinstance(clause, ast.ForClause)
         if looked.where == ABOVE:
             raise Blocking(clause.source, "an ancestor of the record is known by its name and attributes only")
-        body.variables[clause.var.expanded] = looked.where
-        rest = [body.clause(later, None) for later in after]
-        result, where = body.visit(e.result, None)
-        if where == ABOVE:
+        body.variables[clause.var.expanded] = single(looked.where)
+        rest, result, where = body.tail(after, e.result, None, e.span)
+        if where in (ABOVE, BARRED):
             raise Blocking(e.result, "an ancestor of the record is known by its name and attributes only")
         made = ast.ForClause(clause.var, clause.type, False, None, looked.expr, span=clause.span)
         expr = ast.FLWOR((*before, made, *rest), result, span=e.span)

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import descendants, rebuild
-from xstreamcast.plan.algebra import PLAN, Concat, Fold, Group, Nest, Reduce, Reduction, Slice, Unit, VarName
+from xstreamcast.plan.algebra import (
+    PLAN,
+    Concat,
+    Fold,
+    Gather,
+    Group,
+    Nest,
+    Reduce,
+    Reduction,
+    Slice,
+    Sort,
+    Unit,
+    VarName,
+    Versions,
+)
+from xstreamcast.plan.decompose_collect import collected, frame_of
 from xstreamcast.plan.decompose_folds import last_item
 from xstreamcast.plan.decompose_forms import Forms, is_root_attribute, known_everywhere, over_parts, with_items
 from xstreamcast.plan.decompose_groups import Grouping, grouping_of
+from xstreamcast.plan.decompose_joins import Joins
 from xstreamcast.plan.decompose_paths import nested
-from xstreamcast.plan.decompose_record import ABOVE_ATTRIBUTE, Blocking, Functions
+from xstreamcast.plan.decompose_record import Functions
 from xstreamcast.plan.decompose_spread import OUTSIDE, Spread, Spreading
 from xstreamcast.plan.decompose_tests import tests_of
-from xstreamcast.plan.passes.dependence import call_key, focus_of
+from xstreamcast.plan.decompose_where import ABOVE_ATTRIBUTE, MIXED, Blocking
+from xstreamcast.plan.passes.dependence import call_key, focus_of, navigates
 from xstreamcast.plan.passes.shapes import is_fn, nodes
 from xstreamcast.plan.passes.variables import Names, binders, free, names_of
 from xstreamcast.scan.path import Path
@@ -51,13 +68,23 @@ class Decomposition:
     over where that is known before a scan.
     """
 
-    def __init__(self, module: ast.Module, roots: Mapping[VarName, Path], outer: Decomposition | None = None) -> None:
+    def __init__(
+        self,
+        module: ast.Module,
+        roots: Mapping[VarName, Path],
+        outer: Decomposition | None = None,
+        changing: bool = False,
+    ) -> None:
         self.module = module
+        self.joins = Joins(self) if changing else None
+        """Of documents that change, sequences may be kept, and looked up."""
         self.roots = dict(roots)
         self.outer = outer
         self.names: Names = names_of(module) if outer is None else outer.names
         self.functions: Functions = Functions(module) if outer is None else outer.functions
         self.units: list[Unit] = []
+        self.in_order: set[VarName] = set()
+        """The units whose nodes are all of their own records."""
         self.lets: dict[VarName, ast.LetClause] = {}
         self.loops: dict[VarName, ast.Expr | None] = {}
         self.forms = Forms(self.reads, self.is_root, self.names, self.converted)
@@ -83,17 +110,26 @@ class Decomposition:
         """What is left of an expression; ``unbounded``: its value may be as long as the document."""
         if not self.reads(e) or self.is_part(e):
             return e
-        mark, number = len(self.units), self._numbers[0]
+        forget = self.mark()
         try:
             return self.unit(e, unbounded)
         except Blocking as failure:
-            del self.units[mark:]
-            self._numbers[0] = number
+            forget()
             first = failure
         try:
             return self.left(e, unbounded)
         except Blocking as failure:
             raise (failure if first.reason == OUTSIDE else first) from None
+
+    def mark(self) -> Callable[[], None]:
+        """What forgets the units that have been made since."""
+        mark, number = len(self.units), self._numbers[0]
+
+        def forget() -> None:
+            del self.units[mark:]
+            self._numbers[0] = number
+
+        return forget
 
     def reads(self, e: ast.Node) -> bool:
         """Whether an expression reads a root."""
@@ -168,23 +204,38 @@ class Decomposition:
         first = self.residual(e.steps[0], False)
         unit = self.unit_of(first)
         single = unit is not None and isinstance(unit.reduction, Slice) and unit.reduction.first == unit.reduction.last
-        if unit is None or not (single or unit.reduction == last_item()):
+        if self.joins is not None and unit is not None and unit.variable in self.in_order:
+            single = True  # its nodes are in order, and none of a record is within another's
+        # Versions are copies, each in a tree of its own.
+        copied = isinstance(first, ast.VersionProjection) if unit is None else isinstance(unit.reduction, Versions)
+        copied = copied and self.joins is not None
+        if not copied and (unit is None or not (single or unit.reduction == last_item())):
             raise Blocking(e, "nodes from different places of the document are merged")
         if any(self.reads(step) for step in e.steps[1:]):
             raise Blocking(e, "the whole document is read for each node")
-        return ast.Path((first, *e.steps[1:]), span=e.span)
+        made = ast.Path((first, *e.steps[1:]), span=e.span)
+        return self.kept_below(made) if copied else made
 
     def kept(self, e: ast.Expr) -> ast.Expr:
         """What is left of an expression, if it stays within the nodes that units have kept for it."""
         kept = {unit.variable for unit in self.units if isinstance(unit.reduction, Slice | Fold | Group)}
-        if free(e) & kept:
-            for part in descendants(e):
-                key = call_key(part)
-                far = isinstance(part, _MERGING) or (isinstance(part, ast.AxisStep) and part.axis not in _DOWN)
-                if far or (key is not None and not self.functions.stays(key)):
-                    assert isinstance(part, ast.Expr)
-                    raise Blocking(part, "it leaves the parts of the document that are kept")
+        if self.joins is not None and not isinstance(e, ast.VarRef):
+            kept |= {unit.variable for unit in self.units if not isinstance(unit.reduction, Reduce)}
+        return self.kept_below(e) if free(e) & kept else e
+
+    def kept_below(self, e: ast.Expr) -> ast.Expr:
+        """An expression that stays within the nodes it is given."""
+        for part in descendants(e):
+            key = call_key(part)
+            far = isinstance(part, _MERGING) or (isinstance(part, ast.AxisStep) and part.axis not in _DOWN)
+            if far or (key is not None and not self.functions.stays(key)):
+                assert isinstance(part, ast.Expr)
+                raise Blocking(part, "it leaves the parts of the document that are kept")
         return e
+
+    def inside(self, variable: VarName, path: Path) -> Decomposition:
+        """The decomposition of an expression about one element of a path."""
+        return Decomposition(self.module, {variable: path}, self)
 
     def unit_of(self, e: ast.Expr) -> Unit | None:
         if not isinstance(e, ast.VarRef):
@@ -261,7 +312,15 @@ class Decomposition:
                 parts = [with_items(e, items, part) for part in (items.then, items.otherwise)]
                 return self.residual(ast.If(items.condition, *parts, span=e.span), unbounded)
             return after(self.reduced(e, items, reduction))
-        if not unbounded:
+        if self.joins is not None and isinstance(e, ast.FLWOR):
+            found_unit = collected(self, e)
+            if found_unit is not None:
+                return found_unit
+        if self.joins is not None and isinstance(e, ast.VersionProjection):
+            bounds = [_numbered(bound) for bound in (e.first, e.last or e.first)]
+            if bounds[0] is not None and bounds[1] is not None:
+                return self.reduced(e, e.base, Versions(bounds[0], bounds[1]))
+        if not unbounded and (self.joins is None or not navigates(e)):
             raise Blocking(e, OUTSIDE if not nodes(e) else "a sequence as long as the document must be kept")
         return self.reduced(e, e, Concat())
 
@@ -275,9 +334,13 @@ class Decomposition:
             reduction = replace(reduction, argument=self.given(reduction.argument))
         elif isinstance(reduction, Fold):
             reduction = replace(reduction, zero=self.given(reduction.zero), step=self.given(reduction.step))
+        if self.joins is not None and isinstance(items, ast.FLWOR) and isinstance(reduction, Slice):
+            found = collected(self, items, reduction)
+            if found is not None:
+                return found
         grouping = self.grouping(items)
         if grouping is not None:
-            assert not isinstance(reduction, Group)
+            assert not isinstance(reduction, Group | Sort | Gather | Versions)
             items = grouping.items
             reduction = Group(grouping.item.expanded, grouping.keys, reduction)
         spread = self.spreading().visit(items)
@@ -312,7 +375,7 @@ class Decomposition:
         return found
 
     def spreading(self) -> Spreading:
-        return Spreading(self.roots, self.functions, self.names, self.whole)
+        return Spreading(self.roots, self.functions, self.names, self.whole, self.joins)
 
     def whole(self, e: ast.Expr) -> ast.Expr:
         """An expression about documents in a record's body: computed in an earlier pass, if its value is small."""
@@ -322,6 +385,8 @@ class Decomposition:
             made = self.residual(e, False)
         except Blocking:
             raise Blocking(e, "a join: it is read again for each record") from None
+        if self.joins is not None:
+            return self.kept(made)
         read = free(made)
         if any(unit.variable in read and not isinstance(unit.reduction, Reduce) for unit in self.known()):
             raise Blocking(e, "a join: it is read again for each record")
@@ -338,6 +403,8 @@ class Decomposition:
         if free(items) & self.loops.keys():
             raise Blocking(e, "it is read again for each item of a loop around it")
         nest = self.nest(spread, lets)
+        if nest is None and self.joins is not None:
+            nest = frame_of(self, spread, lets)
         tests = () if nest is not None else tests_of(spread)
         # That a node is there may be said twice, and so may the first of all: open ancestors need not be in one piece.
         there = reduction in (Reduce("exists"), Reduce("empty"))
@@ -347,7 +414,8 @@ class Decomposition:
             assert spread.loop is not None
             loop = ast.ForClause(spread.loop.variable, None, False, None, spread.loop.source)
             items = ast.FLWOR((loop,), _under(lets, spread.loop.body), span=e.span)
-            records = tuple(dict.fromkeys(path for unit in nest.units for path in unit.records))
+            if not nest.frame:
+                records = tuple(dict.fromkeys(path for unit in nest.units for path in unit.records))
         read = free(items) | {name for part in _beside(reduction) for name in free(part)}
         needs = read & {unit.variable for unit in self.known()}
         unit = Unit(
@@ -366,6 +434,8 @@ class Decomposition:
             if replace(other, variable=unit.variable, span=unit.span) == unit:
                 return other
         self.units.append(unit)
+        if isinstance(reduction, Concat) and spread.where > MIXED:
+            self.in_order.add(unit.variable)
         return unit
 
     def converted(self, e: ast.Expr, declared: ast.SequenceType | None) -> ast.Expr:
@@ -415,7 +485,7 @@ class Decomposition:
         loop = spread.loop
         if loop is None or self.outer is not None or (nested(loop.path) and tests_of(spread)):
             return None
-        inner = Decomposition(self.module, {loop.variable.expanded: loop.path}, self)
+        inner = self.inside(loop.variable.expanded, loop.path)
         number = self._numbers[0]
         try:
             body = inner.kept(inner.residual(_under(lets, loop.body), True))
@@ -433,6 +503,17 @@ class Decomposition:
         return Nest(loop.variable.expanded, loop.path, tuple(inner.units), body, seen.get(loop.variable.expanded, ()))
 
 
+def _numbered(e: ast.Expr) -> tuple[bool, int] | None:
+    """A version number: whether it counts from the last one, and how far; None if it is known only when it is asked."""
+    if isinstance(e, ast.Last):
+        return True, 0
+    if isinstance(e, ast.IntegerLiteral):
+        return False, e.value
+    if isinstance(e, ast.Arithmetic) and e.op == "-" and isinstance(e.left, ast.Last):
+        return (True, e.right.value) if isinstance(e.right, ast.IntegerLiteral) else None
+    return None
+
+
 def _beside(reduction: Reduction) -> tuple[ast.Expr, ...]:
     """The expressions that a reduction needs besides the items."""
     match reduction:
@@ -442,6 +523,8 @@ def _beside(reduction: Reduction) -> tuple[ast.Expr, ...]:
             return reduction.zero, reduction.step
         case Reduce() if reduction.argument is not None:
             return (reduction.argument,)
+        case Gather():
+            return (reduction.body,)
         case _:
             return ()
 

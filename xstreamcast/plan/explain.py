@@ -32,6 +32,8 @@ class Explanation:
     top: Operator | None
     """The operators, the answer's first; None if no document is scanned."""
     structures: Mapping[str, Structure]
+    changing: Plan | None = None
+    """How changes of its streams are followed; None if it reads none."""
 
     @property
     def verdict(self) -> str:
@@ -116,4 +118,5 @@ def explain_module(module: Module, structures: Mapping[str, Structure] | None = 
 
     planned = plan(module, streams=True)
     judgement = judge(stream_graph(fold_recursion(module)))
-    return Explanation(module, planned, judgement, operators(planned), structures or {})
+    changing = plan(module, streams=True, changing=True) if any(s.stream for s in planned.sources) else None
+    return Explanation(module, planned, judgement, operators(planned), structures or {}, changing)

@@ -84,6 +84,18 @@ def structure_lines(explanation: Explanation) -> Iterator[str]:
             fragments = {tag for tag in structure.tags if structure.tag(tag).fragment or tag == structure.root}
             wanted = sorted(needed(targets, structure) & fragments)
             yield f"  fragments needed: tsid {', '.join(map(str, wanted))} ({len(wanted)} of {len(fragments)})"
+            yield from retention_lines(explanation, source, structure)
+
+
+def retention_lines(explanation: Explanation, source: Source, structure: Structure) -> Iterator[str]:
+    """How long the versions and events of each tag are kept while the query goes on."""
+    from xstreamcast.plan.retention import retention
+
+    known = {one.uri or "": structure_of(one, explanation.structures) for one in explanation.plan.sources}
+    structures = {name: found for name, found in known.items() if found is not None}
+    kept = retention(explanation.plan, structures).get(source.uri or "", {})
+    for tag, keep in sorted(kept.items()):
+        yield f"  {structure.path(tag)} ({structure.tag(tag).type}) is kept: {keep}"
 
 
 def warnings(explanation: Explanation) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ SECOND_PASS: Final = "a file is read twice; a pipe cannot be: save it first, or 
 
 def to_text(explanation: Explanation) -> str:
     """The whole text; no line is longer than :data:`WIDTH`."""
+    from xstreamcast.plan.explain_changes import change_lines
     from xstreamcast.plan.explain_structure import structure_lines
 
     sections = [
@@ -36,6 +37,7 @@ def to_text(explanation: Explanation) -> str:
         list(step_lines(explanation.top)),
         *[list(pass_lines(each, number, len(explanation.plan.passes)))
           for number, each in enumerate(explanation.plan.passes, 1)],
+        [] if explanation.changing is None else list(change_lines(explanation.changing)),
         list(structure_lines(explanation)),
         list(graph_lines(explanation.judgement)),
         list(theorem_lines(explanation)),

@@ -8,7 +8,22 @@ from typing import Final
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
-from xstreamcast.plan.algebra import PLAN, Concat, Fold, Group, Plan, Reduce, Slice, Source, Strategy, Unit, VarName
+from xstreamcast.plan.algebra import (
+    PLAN,
+    Concat,
+    Fold,
+    Gather,
+    Group,
+    Plan,
+    Reduce,
+    Slice,
+    Sort,
+    Source,
+    Strategy,
+    Unit,
+    VarName,
+    Versions,
+)
 from xstreamcast.plan.operators import Operator, Symbol, is_unseen, keys_of, shown
 from xstreamcast.plan.projection import WHOLE_DOCUMENT, describe_path
 from xstreamcast.scan.path import Path
@@ -224,7 +239,7 @@ def kept_within(unit: Unit) -> str:
     return kept(reduction)
 
 
-def kept(reduction: Concat | Reduce | Slice | Fold) -> str:
+def kept(reduction: Concat | Reduce | Slice | Fold | Sort | Gather | Versions) -> str:
     """What one reduction keeps."""
     match reduction:
         case Reduce():

@@ -13,6 +13,7 @@ from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
 from xstreamcast.lang.context import ARRAY, FN, MAP, MATH, STREAM, XML, XS
 from xstreamcast.model.types import AtomicType, FunctionTest, SequenceType
+from xstreamcast.plan.modes_ways import MODES, looked_at
 from xstreamcast.plan.projection_paths import ANY_ELEMENT, ANY_NODE, Place
 from xstreamcast.plan.projection_values import NOTHING, OPAQUE, READER, Value, join
 from xstreamcast.scan.path import Path
@@ -77,6 +78,9 @@ def call(flow: Flow, name: ast.Name, args: Sequence[Value], focus: Value, site: 
             return READER
     if uri in (MAP, ARRAY):
         return _contents(flow, name, args, site)
+    if uri == MODES:
+        looked_at(flow, args, site)
+        return NOTHING
     flow.read(*args)
     if uri in (XS, MATH, STREAM):
         return NOTHING

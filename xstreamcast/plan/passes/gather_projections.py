@@ -2,8 +2,9 @@
 
     E/step?[a, b]/F          (E/step)?[a, b]/F
 
-where the bounds do not look at the focus; predicates behind it that are no positions come along. A projection makes copies, and copies of different trees have no document
-order but that in which they were made; so it is that of their originals, wherever these stand.
+where the bounds do not look at the focus; predicates behind it that are no positions come along. A projection makes
+copies, and copies of different trees have no document order but that in which they were made; so it is that of their
+originals, wherever these stand.
 """
 
 from __future__ import annotations
