@@ -136,3 +136,11 @@ def test_tail_calls_do_not_deepen() -> None:
       declare function local:down($n) { if ($n = 0) then "done" else local:down($n - 1) };
       local:gcd(1071, 462), local:down(200000)"""
     assert query(text).to_list() == [21, "done"]
+
+
+def test_an_error_is_met_however_the_result_is_asked_for() -> None:
+    for ask in (list, len, lambda result: result.items(), lambda result: [*result], lambda result: result[5]):
+        result = query("1, 2, 'a' + 1")
+        for _ in range(2):
+            with pytest.raises(XStreamError, match="XPTY0004"):
+                ask(result)

@@ -9,6 +9,7 @@ kernel goes on behind it: the two together give the arrivals that the exact read
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -51,12 +52,13 @@ from xstreamcast.cast.columns import (
 )
 from xstreamcast.cast.window import Window
 from xstreamcast.errors import Place, XStreamError, error
-from xstreamcast.model.change import ROOT, STREAM_NAMESPACE, Change, ContentChange, Eos
+from xstreamcast.model.change import ROOT, STREAM_NAMESPACE, Change, ContentChange, Eos, Fill, Repeat
 from xstreamcast.model.content import Opened
 from xstreamcast.model.fragment import Arrival, FragmentReader, ReaderState, cut_short
 from xstreamcast.model.framing import FRAGMENT_LIMIT, Frame
 from xstreamcast.model.structure import Structure
-from xstreamcast.model.time import parse_instant
+from xstreamcast.model.time import START as BEGINNING
+from xstreamcast.model.time import Instant, parse_instant
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.layout import LEVEL_WORDS, NAME, RECORD, ROW, SCOPE, STATE, UNKNOWN
 from xstreamcast.scan.scanner import Scanner
@@ -65,9 +67,12 @@ from xstreamcast.scan.vector import Bytes, Longs
 _ROWS: Final = 1 << 16
 _PIECE: Final = 1 << 16
 _PATIENCE: Final = 1024
+_AHEAD: Final = 256
+_PREFIXED: Final = re.compile(rb"\s*<stream:(?:filler|repeat|replace|remove|before|after|hide|show|freeze)\s")
 _PLAIN: Final = {"": "", "stream": STREAM_NAMESPACE}
 _BRINGS: Final = np.array([issubclass(kind, ContentChange) for kind in KINDS])
 _EOS: Final = KINDS.index(Eos)
+_SENDS: Final = [KINDS.index(Fill), KINDS.index(Repeat)]
 _POSITIONS: Final = [START, BEGIN, TO, END, DOC_FROM, DOC_TO]
 
 
@@ -189,22 +194,31 @@ class FragmentBatch:
         """Which changes have one of these tsids: the others need never be looked at (XCQL's QaC+)."""
         return np.flatnonzero(np.isin(self.tsid, np.fromiter(tsids, np.int64)))
 
+    def latest(self, chosen: Any) -> Instant:
+        """The largest valid time of some changes; START if none has one."""
+        times = self.valid_time[chosen]
+        return int(times[times != NO_TIME].max(initial=BEGINNING))
+
     def content(self, k: int) -> bytes:
         """The content of one change."""
         row = self._changes[k]
         return self.buffer[row[BEGIN] : row[TO]].tobytes()
 
-    def arrivals(self) -> Iterator[tuple[Change, Place, int, int, Opened | None]]:
-        """The changes one after the other: each with its place, how far its content and its end are behind that, and
-        the content as it was read, if all is well with its holes."""
+    def arrivals(self, chosen: Sequence[int] | None = None) -> Iterator[tuple[Change, Place, int, int, Opened | None]]:
+        """The changes one after the other, or the chosen ones of them: each with its place, how far its content and its
+        end are behind that, and the content as it was read, if all is well with its holes."""
         changes, marks, docs = self._changes, self.marks, self.docs
+        simply = _simple(changes, marks)
+        order: Sequence[int] = range(len(changes))
+        if chosen is not None:
+            order = chosen
+            changes, simply = changes[chosen], simply[chosen]
         data = self.buffer.data
         contexts, source, base = marks.contexts, self.source, self.offset
-        edges = marks.offsets.tolist()
         # A list per column: numbers of Python at one go.
         columns = changes[:, [KIND, REGION, TSID, VERSION, TARGET, TIME, START, BEGIN, TO, END, OPENED]].T.tolist()
-        for k, (code, region, tsid, version, target, time, start, begin, to, end, good, simple) in enumerate(
-            zip(*columns, _simple(changes, marks).tolist(), strict=True)
+        for k, code, region, tsid, version, target, time, start, begin, to, end, good, simple in zip(
+            order, *columns, simply.tolist(), strict=True
         ):
             kind = KINDS[code]
             doc = docs.get(k, "") if docs else ""
@@ -227,17 +241,41 @@ class FragmentBatch:
                 brings = kind(region=region, doc=doc, tsid=tag, version=number, valid_time=at, content=content)
             opened = None
             if good:
-                within, plain = None, True
-                if not simple:
-                    within = marks.rows[edges[k] : edges[k + 1]].copy()
-                    within[:, [M_START, M_END]] -= begin
-                    plain = bool(marks.plain[within[:, M_CONTEXT]].all())
+                within, plain = (None, True) if simple else self._within(k, begin)
                 opened = (
                     Opened(data, begin, to, within, contexts, plain)
                     if self.held
                     else Opened(content, 0, to - begin, within, contexts, plain)
                 )
             yield brings, place, begin - start, end - start, opened
+
+    def _within(self, k: int, begin: int) -> tuple[Any, bool]:
+        """The marks of a content, counted from its beginning, and whether nothing is declared at any of them."""
+        marks = self.marks
+        within = marks.rows[marks.offsets[k] : marks.offsets[k + 1]].copy()
+        within[:, [M_START, M_END]] -= begin
+        return within, bool(marks.plain[within[:, M_CONTEXT]].all())
+
+    def firsts(self, chosen: Sequence[int]) -> Any:
+        """Which of the chosen changes just send a content, with a tag and without a version, and have been read."""
+        changes = self._changes[chosen]
+        plain = (changes[:, OPENED] != 0) & (changes[:, VERSION] == NONE) & (changes[:, TSID] != NONE)
+        plain &= np.isin(changes[:, KIND], _SENDS) & np.isin(changes[:, TSID], np.fromiter(self.watched, np.int64))
+        plain &= ~np.isin(np.asarray(chosen), [*self.docs, *self.inline])
+        return plain
+
+    def contents(self, chosen: Sequence[int]) -> Iterator[tuple[int, int, Place, Opened]]:
+        """Of changes that are all ``firsts``: the region, the tag, the place and the content of each."""
+        data, contexts, source, base = self.buffer.data, self.marks.contexts, self.source, self.offset
+        simply = _simple(self._changes, self.marks)[chosen].tolist()
+        columns = self._changes[chosen][:, [REGION, TSID, START, BEGIN, TO]].T.tolist()
+        for k, region, tsid, start, begin, to, simple in zip(chosen, *columns, simply, strict=True):
+            within, plain = (None, True) if simple else self._within(k, begin)
+            if self.held:
+                opened = Opened(data, begin, to, within, contexts, plain)
+            else:
+                opened = Opened(bytes(data[begin:to]), 0, to - begin, within, contexts, plain)
+            yield region, tsid, Place(source, None, None, base + start), opened
 
 
 def _simple(changes: Any, marks: Marks) -> Any:
@@ -310,11 +348,19 @@ class BatchReader:
     @property
     def usual(self) -> bool:
         """Whether the kernel may read on: the form is the prefixed one, and no other namespace lies around."""
+        if self.state.form is None and self.structure is not None and self._begins_prefixed():
+            self.state.form = "prefixed"  # as the exact reader would find
         return (
             self.state.form == "prefixed"
             and not self.rebound
             and all(pair == ("stream", STREAM_NAMESPACE) for pair in self.state.namespaces.items())
         )
+
+    def _begins_prefixed(self) -> bool:
+        """Whether the change to come is certain to be in the prefixed form."""
+        window = self.window
+        at = self.state.offset - window.offset
+        return bool(_PREFIXED.match(window.b[at : min(at + _AHEAD, window.n)].tobytes()))
 
     # -- the exact reader -----------------------------------------------------------------------------------------
 

@@ -14,19 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
+from operator import itemgetter
 from typing import NamedTuple
 
 from xstreamcast.cast.reader import read_batches
 from xstreamcast.cast.regions import Filling, Region, Regions, Report
 from xstreamcast.errors import error
 from xstreamcast.model.change import ROOT
-from xstreamcast.model.content import ATTRIBUTE, Hole, Mutable, Opened, Piece, TopTag, declarations, write_content
+from xstreamcast.model.content import ATTRIBUTE, Hole, Mutable, Opened, Piece, TopTag, declarations
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import Arrival
 from xstreamcast.model.framing import FRAGMENT_LIMIT
 from xstreamcast.model.structure import UNNAMED, Structure
-from xstreamcast.model.time import NOW, Instant, Interval, event_lifespan, format_instant, version_lifespan
+from xstreamcast.model.time import NOW, Instant, Interval, format_instant
 from xstreamcast.scan.encoding import Source
 
 Scope = Mapping[str, str]
@@ -197,32 +198,10 @@ class _Splice:
             yield _Enter(sibling, sibling.id, step.scope, step.scope, None)
 
     def visible(self, region: Region) -> Iterator[tuple[Filling, Interval | None]]:
-        """The fillings that are seen, in the order (vtFrom, version), with their lifespans."""
-        if region.current is not None:
-            yield region.current, None
-        if not (region.versions or region.events):
-            return
-        timed: list[tuple[tuple[Instant, int, int], Filling, Interval]] = []
-        ends: dict[int | None, Instant] = {}
-        for (tsid, begin), filling in sorted(region.versions.items(), key=lambda entry: entry[0][1], reverse=True):
-            if begin <= self.now:
-                order = begin, filling.version or 0, tsid or 0
-                timed.append((order, filling, version_lifespan(begin, ends.get(tsid, NOW))))
-                ends[tsid] = begin  # vtTo = the next vtFrom among fillers of the same hole and tsid
-        for (tsid, at, version, _), filling in region.events.items():
-            if at <= self.now:
-                timed.append(((at, version, tsid or 0), filling, event_lifespan(at)))
-        timed.sort(key=lambda entry: entry[0])
-        if any(earlier[0] == later[0] for earlier, later in pairwise(timed)):
-            # Never by arrival: events that nothing else tells apart are ordered by what they say.
-            timed.sort(key=lambda entry: (entry[0], self.said(entry[1])))
-        for _, filling, lifespan in timed:
-            if self.at is None or lifespan.contains(self.at):
+        """The fillings that are seen, in order, with their lifespans."""
+        for _, filling, lifespan in sorted(region.visible(self.now), key=itemgetter(0)):
+            if lifespan is None or self.at is None or lifespan.contains(self.at):
                 yield filling, lifespan
-
-    def said(self, filling: Filling) -> bytes:
-        content = self.regions.load(filling)
-        return write_content(content, {}) if content is not None else b""
 
     def content(self, filling: Filling, lifespan: Interval | None, outer: Scope) -> Iterator[_Step]:
         content = self.regions.find(filling)

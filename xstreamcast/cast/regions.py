@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import gc
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
+from xstreamcast.cast.region import Filling, Grown, OnDisk, Region
 from xstreamcast.errors import Place, XStreamError
 from xstreamcast.model.change import (
     ROOT,
@@ -40,75 +40,16 @@ from xstreamcast.model.time import START, Instant
 if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch
 
+__all__ = ["Filling", "Grown", "OnDisk", "Region", "Regions", "Report"]
+
 WAITING_LIMIT: Final = 100_000
 """So many changes may wait for their structure; later ones are quarantined."""
 MEMORY_BUDGET: Final = 256 << 20
 """Beyond so many bytes of content, further content is kept on disk."""
 
 
-@dataclass(frozen=True, slots=True)
-class OnDisk:
-    """Where a content lies in the store's file; and its holes, if they are known."""
-
-    offset: int
-    length: int
-    opened: Opened | None = None
-
-
-@dataclass(slots=True)
-class Filling:
-    """One filler of a region: its content (None: its life has ended), and the regions that lie in that content.
-
-    ``digest`` is that of the content where the content itself is not kept as it came.
-    """
-
-    content: Content | Opened | OnDisk | None
-    digest: bytes
-    tsid: int | None
-    version: int | None
-    place: Place
-    valid_time: Instant | None = None
-    inline: tuple[Region, ...] = ()
-    native: bool = False  # the content stands where it stood when it came, inside another content
-
-
-_NO_VERSIONS: Final[dict[tuple[int | None, Instant], Filling]] = {}
-_NO_EVENTS: Final[dict[tuple[int | None, Instant, int, bytes], Filling]] = {}
-"""Most regions have none: these stand for it, and are never written to."""
-
-
-@dataclass(slots=True)
-class Region:
-    """What is known of one region. Content, visibility and freezing each follow the versions on their own."""
-
-    id: int
-    current: Filling | None = None
-    versions: dict[tuple[int | None, Instant], Filling] = field(default_factory=lambda: _NO_VERSIONS)
-    events: dict[tuple[int | None, Instant, int, bytes], Filling] = field(default_factory=lambda: _NO_EVENTS)
-    before: tuple[Region, ...] = ()
-    after: tuple[Region, ...] = ()
-    hidden: bool = False
-    hidden_version: int | None = None
-    frozen: bool = False
-    frozen_version: int | None = None
-    dead: bool = False
-
-    @property
-    def plain(self) -> bool:
-        """Whether there is no more to it than one filling, without a time."""
-        return not (self.versions or self.events or self.hidden or self.before or self.after)
-
-    @property
-    def filled(self) -> bool:
-        """Whether any filler is known, be it that its life has ended."""
-        return self.current is not None or bool(self.versions) or bool(self.events)
-
-    def fillings(self) -> Iterator[Filling]:
-        """All of them, untimed, versions and events."""
-        if self.current is not None:
-            yield self.current
-        yield from self.versions.values()
-        yield from self.events.values()
+def _room(length: int) -> int:
+    return max(64, 1 << (length - 1).bit_length()) if length else 64
 
 
 def _older(version: int | None, known: int | None) -> bool:
@@ -135,16 +76,18 @@ class Regions:
         self.kept = 0
         self.file = tempfile.SpooledTemporaryFile(max_size=1 << 20)  # noqa: SIM115 - lives as long as the table
         self.file_size = 0
+        self.free: dict[int, list[int]] = {}  # by size, room in the file that is free again
 
     # -- what comes -------------------------------------------------------------------------------------------------
 
-    def apply_batch(self, batch: FragmentBatch) -> None:
-        """Take in the changes of a batch: their contents have been read, holes and all."""
+    def apply_batch(self, batch: FragmentBatch, chosen: Sequence[int] | None = None) -> None:
+        """Take in the changes of a batch, or the chosen ones: their contents have been read, holes and all."""
         watched = batch.watched if batch.structure is not None else frozenset()
         collecting = gc.isenabled()
         gc.disable()  # what is made here is kept: to look through it for garbage would cost as much as making it
         try:
-            for k, (change, place, inside, _, opened) in enumerate(batch.arrivals()):
+            order = range(len(batch)) if chosen is None else chosen
+            for k, (change, place, inside, _, opened) in zip(order, batch.arrivals(chosen), strict=True):
                 if opened is not None and (change.tsid is None or change.tsid in watched) and k not in batch.inline:
                     self.opened, self.scanned = opened, batch.structure
                 self.apply(change, place, inside)
@@ -152,6 +95,36 @@ class Regions:
         finally:
             if collecting:
                 gc.enable()
+
+    def fill_firsts(self, batch: FragmentBatch, chosen: Sequence[int]) -> list[tuple[int, Filling]] | None:
+        """Take in changes of a batch at one go, if each is the first filling of its region, and has no time.
+
+        It is what :meth:`apply_batch` comes to, without a change as an object: None where it would not be.
+        """
+        structure = self.structure
+        if structure is None or batch.structure is not structure or self.waiting:
+            return None
+        untimed = {tsid for tsid, tag in structure.tags.items() if not tag.timed}
+        regions = batch.region[chosen]
+        size = int((batch.to[chosen] - batch.begin[chosen]).sum())
+        if (
+            not batch.firsts(chosen).all()
+            or not set(batch.tsid[chosen].tolist()) <= untimed
+            or len(set(regions.tolist())) < len(chosen)
+            or not self.table.keys().isdisjoint([("", number) for number in regions.tolist()])
+            or not (batch.held or self.kept + size < MEMORY_BUDGET)
+        ):
+            return None
+        table, filled = self.table, []
+        for number, tsid, place, opened in batch.contents(chosen):
+            filling = Filling(opened, b"", tsid, None, place)
+            table["", number] = Region(number, filling)
+            filled.append((number, filling))
+            if not batch.held:
+                filling.size = opened.to
+                self.kept += opened.to
+        self.now = max(self.now, batch.latest(chosen))
+        return filled
 
     def apply(self, item: Change | Structure | Diagnostic, place: Place | None = None, inside: int = 0) -> None:
         """Take in what a stream brought. A fault concerns the change it is in and nothing else.
@@ -283,18 +256,35 @@ class Regions:
     def filling(self, change: ContentChange, content: Content | Opened, place: Place) -> Filling:
         inline = self.bind(change.doc, content, place) if isinstance(content, Content) else ()
         kept: Content | Opened | OnDisk = content
-        digest = b""
+        digest, size = b"", 0
         if isinstance(content, Content):
             digest = blake2b(change.content, digest_size=16).digest()
         if not isinstance(content, Opened) or isinstance(content.buffer, bytes):  # not in a file anyway
-            self.kept += len(change.content)
-            if self.kept > MEMORY_BUDGET and not inline:
-                opened = content._replace(buffer=b"") if isinstance(content, Opened) else None
-                kept = OnDisk(self.file_size, len(change.content), opened)
-                self.file.seek(self.file_size)
-                self.file.write(change.content)
-                self.file_size += len(change.content)
-        return Filling(kept, digest, change.tsid, change.version, place, change.valid_time, inline)
+            size = len(change.content)
+            if self.kept + size > MEMORY_BUDGET and not inline:
+                kept = self.spill(change.content, content._replace(buffer=b"") if isinstance(content, Opened) else None)
+                size = 0
+            self.kept += size
+        return Filling(kept, digest, change.tsid, change.version, place, change.valid_time, inline, size=size)
+
+    def spill(self, content: bytes, opened: Opened | None) -> OnDisk:
+        """Put a content on disk: where one has been that is gone, or at the end. Room comes in powers of two."""
+        room = _room(len(content))
+        free = self.free.get(room)
+        offset = free.pop() if free else self.file_size
+        if offset == self.file_size:
+            self.file_size += room
+        self.file.seek(offset)
+        self.file.write(content)
+        return OnDisk(offset, len(content), opened)
+
+    def unkeep(self, filling: Filling | None) -> None:
+        """A filling is no longer in the table: nor is its content kept."""
+        if filling is not None:
+            self.kept -= filling.size
+            filling.size = 0
+            if isinstance(filling.content, OnDisk):
+                self.free.setdefault(_room(filling.content.length), []).append(filling.content.offset)
 
     def says(self, filling: Filling, content: bytes) -> bool:
         """Whether a filling's content is this one."""
@@ -332,6 +322,7 @@ class Regions:
 
     def kill(self, doc: str, filling: Filling | None) -> None:
         """Regions inside content that is gone are dead; the fillers of its holes are not: they may be held again."""
+        self.unkeep(filling)
         if filling is None or not filling.inline:
             return
         dying = list(filling.inline)
@@ -342,6 +333,7 @@ class Regions:
                 del self.table[doc, region.id]
             dying += [*region.before, *region.after]
             for held in region.fillings():
+                self.unkeep(held)
                 dying += held.inline
 
     # -- fragments --------------------------------------------------------------------------------------------------
@@ -420,8 +412,9 @@ class Regions:
         region = self.region(change)
         if self.closed(region, change, place):
             return
-        ending = Filling(None, b"", change.tsid, change.version, place)
         known = region.current
+        tsid = change.tsid if change.tsid is not None or known is None else known.tsid
+        ending = Filling(None, b"", tsid, change.version, place)
         if timed or region.versions or region.events:
             self.end_life(region, change, tag, ending, place)
         elif known is not None and _older(change.version, known.version):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.shelf import Emitted
 
 FORMATS: Final = ("live", "changes", "json", "xml")
+ENGINES: Final = ("embedded", "spark")
 
 
 def watch_command(
@@ -29,17 +30,29 @@ def watch_command(
         list[Path], typer.Option("-f", "--file", metavar="QUERYFILE", help="Read a query from a file.")
     ] = [],  # noqa: B006  # typer copies it
     stream: Annotated[
-        list[str], typer.Option(metavar="NAME=SOURCE", help="A file, a folder that grows, or - for stdin.")
+        list[str],
+        typer.Option(metavar="NAME=SOURCE", help="A file, a folder that grows, -, or xcast://host:port/name."),
     ] = [],  # noqa: B006
     structure: Annotated[
         list[str], typer.Option(metavar="[NAME=]FILE", help="The tag structure of a stream that does not bring it.")
     ] = [],  # noqa: B006
     var: Annotated[list[str], typer.Option(metavar="NAME=VALUE", help="The value of an external variable.")] = [],  # noqa: B006
-    emit: Annotated[str, typer.Option(metavar="MODE", help="eager: an unfilled hole counts as empty.")] = "eager",
+    emit: Annotated[
+        str,
+        typer.Option(
+            metavar="MODE",
+            help="eager: an unfilled hole counts as empty; certain: hold back what a fill may change; optimistic: show "
+            "what is not decided.",
+        ),
+    ] = "eager",
     clock: Annotated[
         str, typer.Option(metavar="CLOCK", help="What now is: event (the largest valid time), wall, manual (--now).")
     ] = "event",
     now: Annotated[str | None, typer.Option(metavar="TIME", help="The time of --clock manual.")] = None,
+    assume: Annotated[
+        str | None,
+        typer.Option(metavar="ROOTED", help="rooted: do not open fragments that are there for their holes only."),
+    ] = None,
     lateness: Annotated[
         list[str], typer.Option(metavar="[NAME=]DURATION", help="Put aside what is later than this, such as PT1M.")
     ] = [],  # noqa: B006
@@ -48,12 +61,19 @@ def watch_command(
         typer.Option(metavar="FORMAT", help="live, changes (a stream), json (lines), xml (the last answer)."),
     ] = None,
     publish: Annotated[
-        list[str], typer.Option(metavar="NAME=FILE", help="Write the first (second …) query's changes to a file.")
+        list[str],
+        typer.Option(metavar="NAME=FILE", help="The first (second …) query's changes, to a file or xcast://host:port."),
     ] = [],  # noqa: B006
     trace: Annotated[bool, typer.Option("--trace", help="A JSON line for each change that alters an answer.")] = False,
     until_idle: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="A folder that brings nothing for so long has ended.")
     ] = None,
+    engine: Annotated[str, typer.Option(metavar="ENGINE", help="embedded, or spark.")] = "embedded",
+    master: Annotated[str, typer.Option(metavar="MASTER", help="Where Spark runs.")] = "local[2]",
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where Spark keeps its state, to go on from it another time.")
+    ] = None,
+    batch: Annotated[int | None, typer.Option(metavar="N", help="At most so many fragments in a micro-batch.")] = None,
 ) -> None:
     """Keep the answers of queries over streams up to date, change by change, until the streams end or Ctrl-C.
 
@@ -74,7 +94,7 @@ def watch_command(
     from xstreamcast.cli.terminal import Diagnostics, readers_may_leave
     from xstreamcast.run.continuous.arrivals import arrivals
     from xstreamcast.run.continuous.inflow import CLOCKS
-    from xstreamcast.run.continuous.query import EMISSIONS, continuous_many
+    from xstreamcast.run.continuous.query import ASSUMPTIONS, EMISSIONS, continuous_many
 
     texts = [*(queries or []), *_read(query_file)]
     if not texts:
@@ -87,6 +107,12 @@ def watch_command(
         raise typer.BadParameter(f"--emit is one of {', '.join(EMISSIONS)}")
     if now is not None and clock != "manual":
         raise typer.BadParameter("--now is the time of --clock manual")
+    if assume not in ASSUMPTIONS:
+        raise typer.BadParameter("--assume is rooted")
+    if engine not in ENGINES:
+        raise typer.BadParameter(f"--engine is one of {', '.join(ENGINES)}")
+    if engine == "embedded" and (checkpoint is not None or batch is not None or master != "local[2]"):
+        raise typer.BadParameter("--master, --checkpoint and --batch belong to --engine spark")
     if format == "changes" and len(texts) > 1:
         raise typer.BadParameter("the changes of several queries are several streams: --format json, or --publish")
     sources, published = _pairs(stream, "--stream"), _pairs(publish, "--publish")
@@ -100,14 +126,30 @@ def watch_command(
 
         structures = dict(read_structures(structure))
     report = Diagnostics(quiet=True)
+    if engine == "spark":
+        from xstreamcast.cli.watch_spark import watch_on_spark
+
+        with readers_may_leave():
+            interrupted = watch_on_spark(
+                texts, sources, published, report, format=format, trace=trace, until_idle=until_idle, master=master,
+                checkpoint=checkpoint, batch=batch, structures=structures, emit=emit, clock=clock, now=now,
+                assume=assume,
+                variables={name: Untyped(value) for name, value in _pairs(var, "--var").items()},
+                lateness=_lateness(lateness) if lateness else None,
+            )  # fmt: skip
+        report.close()
+        if interrupted:
+            raise KeyboardInterrupt
+        return
     inflow = continuous_many(
         texts,
         structures=structures,
         variables={name: Untyped(value) for name, value in _pairs(var, "--var").items()},
-        emit=emit,
+        emit=emit,  # type: ignore[arg-type]  # checked above
         clock=clock,  # type: ignore[arg-type]  # checked above
         now=now,
         lateness=_lateness(lateness) if lateness else None,
+        assume=assume,
         names=[*published, *["answer"] * len(texts)][: len(texts)],
         report=report,
     )
@@ -123,8 +165,13 @@ def watch_command(
                 for other in inflow.queries:
                     if name in other.streams and name not in sources:
                         other.listen(name, inflow.queries[number])
-            pause = 0.25 if clock == "wall" or any(isinstance(sink, Screen) for sink in sinks) else None
-            _follow(inflow, arrivals(sources, until_idle, pause), sinks)
+            servers = any("://" in file for file in published.values())
+            pause = 0.25 if clock == "wall" or servers or any(isinstance(sink, Screen) for sink in sinks) else None
+            if not lateness and all(isinstance(sink, Last) for sink in sinks) and _at_rest(sources):
+                for name, source in sources.items():
+                    inflow.load(source, name)  # nobody wants to know what happens meanwhile
+            else:
+                _follow(inflow, arrivals(sources, until_idle, pause), sinks)
         except KeyboardInterrupt:
             interrupted = True
         except BaseException:
@@ -136,8 +183,22 @@ def watch_command(
             sink.close()
     report.close()
     if interrupted:
+        for number, query in enumerate(inflow.queries):
+            if query.waiting:
+                print(f"xcast: note: query {number} {_waits(query)}", file=sys.stderr)
         print("xcast: interrupted", file=sys.stderr)
         sys.exit(130)
+
+
+def _waits(query: ContinuousQuery) -> str:
+    """What a query in a mode other than eager waits for."""
+    kept = "holds back what hangs on" if query.modes.emission == "certain" else "shows on trial what hangs on"
+    return f"{kept} {query.waiting:,} open hole{'s' if query.waiting != 1 else ''}"
+
+
+def _at_rest(sources: dict[str, str]) -> bool:
+    """Whether all streams are files, so that nothing has to be waited for."""
+    return all(Path(source).is_file() for source in sources.values())
 
 
 def _read(files: Iterable[Path]) -> list[str]:
@@ -166,8 +227,8 @@ def _lateness(given: list[str]) -> dict[str, float]:
 
 def _check_streams(inflow: Inflow, sources: dict[str, str], published: dict[str, str]) -> None:
     for file in published.values():
-        if "://" in file:
-            raise typer.BadParameter(f"--publish writes to a file, not to {file}")
+        if "://" in file and not file.startswith("xcast://"):
+            raise typer.BadParameter(f"--publish writes to a file or to xcast://host:port, not to {file}")
     for query in inflow.queries:
         for name in query.streams:
             if name not in sources and name not in published:
@@ -196,6 +257,7 @@ def _follow(inflow: Inflow, brought: Iterable[tuple[str, Any]], sinks: list[Sink
 
     n = 0
     noted: set[int] = set()
+    waiting: set[int] = set()
 
     def tell(began: float) -> None:
         for number, query in enumerate(inflow.queries):
@@ -207,6 +269,10 @@ def _follow(inflow: Inflow, brought: Iterable[tuple[str, Any]], sinks: list[Sink
                 noted.add(number)
                 why = f"query {number} is computed anew at every change: {query.recomputed}"
                 print(f"xcast: note: {why}", file=sys.stderr)
+            if query.held and number not in waiting and not sys.stdout.isatty():
+                waiting.add(number)
+                what = f"not looked into, and not decided before the end of the streams: {'; '.join(query.held)}"
+                print(f"xcast: note: query {number}, {query.modes.emission}: {what}", file=sys.stderr)
 
     for name, arrival in brought:
         began = perf_counter()
@@ -221,7 +287,14 @@ def _follow(inflow: Inflow, brought: Iterable[tuple[str, Any]], sinks: list[Sink
 
 
 def _sinks(inflow: Inflow, format: str | None, trace: bool, published: dict[str, str]) -> list[Sink]:
-    sinks: list[Sink] = [Published(number, Path(file)) for number, file in enumerate(published.values())]
+    sinks: list[Sink] = []
+    for number, (name, file) in enumerate(published.items()):
+        if file.startswith("xcast://"):
+            from xstreamcast.serve.publication import Publication
+
+            sinks.append(Publication(number, name, file, inflow))
+        else:
+            sinks.append(Published(number, Path(file)))
     if trace:
         sinks.append(Trace(inflow, sys.stderr if format else sys.stdout))
     chosen = format

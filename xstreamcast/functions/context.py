@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from xstreamcast.errors import error
 from xstreamcast.lang.context import DecimalFormat, StaticContext
@@ -11,6 +12,9 @@ from xstreamcast.model.collation import Collation, collation
 from xstreamcast.model.datetime import DateTime
 from xstreamcast.model.function import FunctionItem
 from xstreamcast.model.tree import Node
+
+if TYPE_CHECKING:
+    from xstreamcast.run.continuous.horizon import Horizon
 
 __all__ = ["DecimalFormat", "DynamicContext", "StaticContext"]
 
@@ -37,7 +41,8 @@ def _no_function(name: QName, arity: int) -> FunctionItem | None:
 class DynamicContext:
     """The focus, the clock, and the doors to the outside.
 
-    ``item`` is ``None`` where the focus is absent. ``now`` is fixed for one evaluation. ``documents(uri)``,
+    ``item`` is ``None`` where the focus is absent. ``now`` is fixed for one evaluation; it is ``moment``, and a
+    ``horizon``, where there is one, hears that it was looked at. ``documents(uri)``,
     ``collections(uri or None)`` and ``resources(uri, encoding)`` get absolute URIs and raise FODC0002 and FOUT1170;
     ``uri_collections`` lists URIs; ``functions(name, arity)`` finds the query's own functions. ``call`` applies a
     function item to sequences.
@@ -48,8 +53,9 @@ class DynamicContext:
         "documents",
         "environment",
         "functions",
+        "horizon",
         "item",
-        "now",
+        "moment",
         "position",
         "resources",
         "size",
@@ -73,7 +79,8 @@ class DynamicContext:
         functions: Callable[[QName, int], FunctionItem | None] = _no_function,
     ) -> None:
         self.static = static
-        self.now = now
+        self.moment = now
+        self.horizon: Horizon | None = None
         self.item = item
         self.position = position
         self.size = size
@@ -83,6 +90,13 @@ class DynamicContext:
         self.environment = environment or {}
         self.resources = resources
         self.functions = functions
+
+    @property
+    def now(self) -> DateTime:
+        """The current time, for who makes of it what cannot be foreseen."""
+        if self.horizon is not None:
+            self.horizon.at_once()
+        return self.moment
 
     def focused(self, item: Item, position: int, size: int) -> DynamicContext:
         """The same context with another focus."""

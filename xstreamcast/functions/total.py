@@ -55,6 +55,15 @@ class Total:
         self.duration: Item | None = None
         self.durations = 0
 
+    def copied(self) -> Total:
+        """The same, to be changed apart."""
+        made = Total.__new__(Total)
+        made.asker, made.integer, made.integers = self.asker, self.integer, self.integers
+        made.decimal, made.decimals = self.decimal, self.decimals
+        made.floats, made.doubles = self.floats.copied(), self.doubles.copied()
+        made.duration, made.durations = self.duration, self.durations
+        return made
+
     @property
     def count(self) -> int:
         return self.integers + self.decimals + self.floats.count + self.doubles.count + self.durations

@@ -73,11 +73,12 @@ class TreeBuilder:
         """An attribute whose name is interned already."""
         self._row(ATTRIBUTE, name, prefix, value)
 
-    def text(self, text: str) -> None:
+    def text(self, text: str, *, apart: bool = False) -> None:
+        """A text, one with the text before it unless there was something between them that is left out."""
         if not text:
             return
         tree = self.tree
-        if self._stack and tree.kind[-1] == TEXT and tree.up[-1] == len(tree.kind) - 1 - self._stack[-1]:
+        if not apart and self._stack and tree.kind[-1] == TEXT and tree.up[-1] == len(tree.kind) - 1 - self._stack[-1]:
             tree.value[-1] += text  # type: ignore[operator]  # texts have values
         else:
             self._row(TEXT, TEXT, 0, text)
@@ -91,6 +92,11 @@ class TreeBuilder:
     def namespace_node(self, prefix: str, uri: str) -> None:
         """A parentless namespace node (a computed namespace constructor on its own)."""
         self._row(NAMESPACE, intern(NAMESPACE, "", prefix) if prefix else NAMESPACE, 0, uri)
+
+    @property
+    def here(self) -> int:
+        """The row of the innermost open element or document."""
+        return self._stack[-1]
 
     def end(self) -> None:
         """End the innermost open element or document."""

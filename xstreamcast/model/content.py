@@ -35,6 +35,7 @@ UPDATES: Final = frozenset({"replace", "before", "after", "hide", "show", "freez
 
 _WRAP: Final = f'<w xmlns:stream="{STREAM_NAMESPACE}">'.encode()
 _STREAM: Final = STREAM_NAMESPACE + " "
+_BESIDE: Final = re.compile(rb"(?s)\s+|<!--.*?-->|<\?.*?\?>")
 _NOTHING: Final = re.compile(rb"\s*</[^\s>]+\s*>")
 _NO_NAMES: Final[Mapping[str, str]] = {}
 _GIVEN: Final = frozenset({"xml", "stream"})
@@ -202,6 +203,23 @@ def parse_content(
     ``around`` are namespaces declared outside it; ``bare`` takes ``<hole id="…"/>`` for a hole.
     """
     return _Cutter(data, structure, tsid, place or Place(), around or _NO_NAMES, bare).cut()
+
+
+def has_one_root(content: Content) -> bool:
+    """Whether there is one element at the top, and besides it nothing but blanks, comments and instructions.
+
+    >>> [has_one_root(parse_content(data)) for data in (b"<a>x</a><!--c-->", b"<a/>x", b"<a/><b/>", b"x")]
+    [True, False, False, False]
+    """
+    tops = [at for at, piece in enumerate(content.pieces) if isinstance(piece, TopTag)]
+    if len(tops) != 1 or any(isinstance(p, Hole | Mutable) and p.scope is None for p in content.pieces):
+        return False
+    before = b"".join([piece for piece in content.pieces[: tops[0]] if isinstance(piece, bytes)])
+    last = content.pieces[-1]
+    after = (last if isinstance(last, bytes) else b">").rstrip()
+    while after.endswith((b"-->", b"?>")):
+        after = after[: after.rfind(b"<!--" if after.endswith(b"-->") else b"<?")].rstrip()
+    return not _BESIDE.sub(b"", before) and after[-1:] in (b"", b">")
 
 
 def declarations(names: Mapping[str, str]) -> bytes:

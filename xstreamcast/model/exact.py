@@ -166,6 +166,14 @@ class ExactSum:
 
     # ------------------------------------------------------------------------------------------------- as a value
 
+    def copied(self) -> ExactSum:
+        """The same multiset, to be changed apart."""
+        made = ExactSum.__new__(ExactSum)
+        made.mantissa, made.exponent, made.count = self.mantissa, self.exponent, self.count
+        made.minus_zeros, made.nans = self.minus_zeros, self.nans
+        made.plus_infinities, made.minus_infinities = self.plus_infinities, self.minus_infinities
+        return made
+
     def _state(self) -> tuple[int, ...]:
         """The same for the same multiset, however it came about; and as short as it can be."""
         mantissa, exponent = self.mantissa, self.exponent

@@ -165,6 +165,10 @@ class Tree:
     def __gt__(self, other: Tree) -> bool:
         return self.serial > other.serial
 
+    def come_last(self) -> None:
+        """From now on the tree is after all others in document order."""
+        self.serial = next(_serials)
+
     def __len__(self) -> int:
         return len(self.kind)
 

@@ -105,6 +105,12 @@ class EvaluationContext(DynamicContext):
         made.item, made.position, made.size = item, position, size
         return made
 
+    def tick(self, now: DateTime) -> None:
+        """The current time is another, between two evaluations."""
+        self.moment = self.initial.moment = now
+        for seen in self._statics.values():
+            seen.moment = seen.initial.moment = now
+
     def with_static(self, static: StaticContext) -> EvaluationContext:
         """The same evaluation seen from a place with another static context."""
         made = self._statics.get(id(static))

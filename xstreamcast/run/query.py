@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -160,7 +161,7 @@ def compile(
 
 def _gathered(module: Module, text: str) -> Module:
     """Interval projections of steps take the whole path (see the pass)."""
-    if "?" not in text and not module.imported:
+    if not module.imported and re.search(r"\?\s*\[", text) is None:
         return module  # as most are: nothing of the planner is loaded
     from xstreamcast.plan.passes.gather_projections import gather_projections
 
@@ -282,9 +283,13 @@ class Result(Iterable[Item]):
         self._source = source
         self._items: list[Item] = []
         self._rest: Iterator[Item] | None = items
+        self._failure: XStreamError | None = None
+        """What ended it. Whoever asks again meets it again: ``list`` asks for the length first, and ignores errors."""
 
     def _more(self) -> bool:
         """Compute one item more."""
+        if self._failure is not None:
+            raise self._failure
         if self._rest is None:
             return False
         try:
@@ -292,8 +297,8 @@ class Result(Iterable[Item]):
         except StopIteration:
             self._rest = None
             return False
-        except XStreamError:
-            self._rest = None
+        except XStreamError as failure:
+            self._rest, self._failure = None, failure
             raise
         return True
 
@@ -310,14 +315,21 @@ class Result(Iterable[Item]):
 
     def items(self) -> list[Item]:
         """All items."""
+        if self._failure is not None:
+            raise self._failure
         if self._rest is not None:
             rest, self._rest = self._rest, None
             collecting = gc.isenabled()
             some = True
             while some:
                 gc.disable()  # what is made here is kept: looking through it for garbage costs as much as making it
+                made: list[Item] = []
                 try:
-                    made = list(islice(rest, _AT_ONCE))
+                    made.extend(islice(rest, _AT_ONCE))
+                except XStreamError as failure:
+                    self._items += made
+                    self._failure = failure
+                    raise
                 finally:
                     if collecting:
                         gc.enable()

@@ -349,6 +349,8 @@ def state_of(reduction: Reduction, context: DynamicContext, argument: list[Item]
 
             inner = reduction.inner
             return Grouped(len(reduction.keys), lambda: state_of(inner, context, argument, step))
+        case _:
+            raise AssertionError("what is sorted or gathered has no state apart from its members")
 
 
 _TEXT = SequenceType(STRING)

@@ -26,6 +26,7 @@ from xstreamcast.run.sharing import Shared, share
 
 if TYPE_CHECKING:
     from xstreamcast.model.datetime import DateTime
+    from xstreamcast.run.continuous.horizon import Horizon
 
 _INSTANCES: Final = "instances"
 _DOCUMENT: Final = ast.SequenceType(ast.DocumentTest())
@@ -261,6 +262,8 @@ class Evaluation:
 
     def __init__(self, now: DateTime, given: dict[VarName, list[Item]], doors: dict[str, Any]) -> None:
         self.now = now
+        self.horizon: Horizon | None = None
+        """Hears how what is evaluated depends on the clock, where a query goes on."""
         self.given = _Given(given)
         self.doors = doors
         self.globals: dict[VarName, Any] = {}
@@ -293,9 +296,16 @@ class Evaluation:
         made = self._contexts.get(id(program))
         if made is None:
             made = EvaluationContext(program.program, self.now, None, self.given, **self.doors)
+            made.horizon = self.horizon
             made.globals = self.globals  # one value for all programs: the prolog's variables are computed once
             self._contexts[id(program)] = made
         return made
+
+    def tick(self, now: DateTime) -> None:
+        """The current time is another."""
+        self.now = now
+        for ctx in self._contexts.values():
+            ctx.tick(now)
 
     def run(self, program: Executable) -> Iterator[Item]:
         return program.run(self.context(program))

@@ -30,7 +30,7 @@ from xstreamcast.scan.layout import (
     SEES_TEXTS,
     TEXT_CLASS,
 )
-from xstreamcast.scan.path import NODE, NodeTest, Path
+from xstreamcast.scan.path import NODE, NodeTest, Path, Step
 
 DEAD: Final = 0
 DOCUMENT_STATE: Final = 1
@@ -221,6 +221,12 @@ class Automaton:
     def count(self, target: int) -> int:
         """How many nodes a target's path led to."""
         return int(self.visits[self.accepting(target)].sum())
+
+    def ahead(self, target: int, position: int) -> Step | None:
+        """The step that a position still has to take; None at the end of the path, and within what is wanted whole."""
+        steps = self.targets[target].path.steps
+        place = position % _WAITING if position >= 0 else len(steps)
+        return steps[place] if place < len(steps) else None
 
     def beyond(self, state: int, prefixes: Iterable[tuple[int, int]]) -> bool:
         """Whether a state's nodes may be below a node that the first so many steps of one of some targets lead to."""

@@ -31,7 +31,7 @@ class Followed:
     """``shown``: T(output) so far; ``odd``: what T had to say about the output stream."""
 
     def __init__(self, text: str, structures: Mapping[str, Structure] | None = None) -> None:
-        made = plan(parse(text, known_functions=known_function), streams=True)
+        made = plan(parse(text, known_functions=known_function), streams=True, changing=True)
         self.journal = Journal(made, Evaluation(moment_of("2003-11-30"), {}, {}), structures or {})
         self.output = Output(self.journal)
         self.odd: list[Diagnostic] = []

@@ -32,7 +32,7 @@ seeded = settings(max_examples=60, deadline=None, database=None, suppress_health
 
 def check(text: str, changes: Iterable[Change], structure: Structure | None = None) -> Continuous | None:
     """Hold an incremental evaluation against one from scratch, at every prefix."""
-    made = plan(parse(text, known_functions=known_function), streams=True)
+    made = plan(parse(text, known_functions=known_function), streams=True, changing=True)
     if made.strategy is Strategy.NONE:
         return None
     structures = {} if structure is None else {"s": structure}

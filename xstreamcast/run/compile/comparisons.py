@@ -10,6 +10,7 @@ from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
 from xstreamcast.run.compile.compiler import ANY, Compiler, Scope, cond, value
 from xstreamcast.run.compile.emit import Slot
+from xstreamcast.run.compile.temporal import clock_comparison
 from xstreamcast.run.compile.values import BOOLEAN, EMPTY, Rep, Type, Val, one, opt
 
 VALUE_OF = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
@@ -126,6 +127,9 @@ def is_single(c: Compiler, e: ast.Expr, scope: Scope) -> bool:
 @cond(ast.GeneralComparison)
 def general_cond(c: Compiler, e: ast.GeneralComparison, scope: Scope) -> str:
     op = VALUE_OF[e.op]
+    clock = clock_comparison(c, e, scope)
+    if clock is not None:
+        return clock.code
     if is_single(c, e.right, scope):
         return _against_one(c, op, e.left, e.right, scope)
     if is_single(c, e.left, scope):
@@ -315,6 +319,9 @@ def _value_test(c: Compiler, op: str, left: Side, right: Side, scope: Scope) -> 
 
 @value(ast.ValueComparison)
 def comparison_value(c: Compiler, e: ast.ValueComparison, scope: Scope) -> Val:
+    clock = clock_comparison(c, e, scope)
+    if clock is not None:
+        return clock
     left, left_there = _value_operand(c, e.left, scope, e.op)
     right, right_there = _value_operand(c, e.right, scope, e.op)
     if left is None or right is None:
@@ -328,6 +335,9 @@ def comparison_value(c: Compiler, e: ast.ValueComparison, scope: Scope) -> Val:
 
 @cond(ast.ValueComparison)
 def comparison_cond(c: Compiler, e: ast.ValueComparison, scope: Scope) -> str:
+    clock = clock_comparison(c, e, scope)
+    if clock is not None:
+        return clock.code
     left, left_there = _value_operand(c, e.left, scope, e.op)
     right, right_there = _value_operand(c, e.right, scope, e.op)
     if left is None or right is None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from xstreamcast.functions.registry import FunctionEntry, parse_parameters, parse_type
 from xstreamcast.lang import ast
+from xstreamcast.lang.clock import is_moving
 from xstreamcast.lang.context import STREAM
 from xstreamcast.model.atomic import Item, QName
 from xstreamcast.run.compile.compiler import Compiler, Scope, cond, value
@@ -75,28 +76,29 @@ def duration_value(c: Compiler, e: ast.DurationLiteral, scope: Scope) -> Val:
     return one(c.out.constant(duration(e.value)), Type("atomic"))
 
 
-def moves(e: ast.Expr) -> bool:
-    """Whether an expression is the current time, or that and a while."""
-    if isinstance(e, ast.Arithmetic):
-        return e.op in ("+", "-") and moves(e.left) and not moves(e.right)
-    return isinstance(e, ast.Now) or (isinstance(e, ast.FunctionCall) and e.name.expanded == (STREAM, "now"))
-
-
 def moving_value(c: Compiler, e: ast.Expr, scope: Scope) -> Val:
     """A time that goes on with the clock: who asks tells the horizon what that means."""
     if not isinstance(e, ast.Arithmetic):
         return one("ctx.moment", _MOMENT)
     left = c.bind(moving_value(c, e.left, scope))
-    while_ = c.bind(c.value(e.right, scope))
+    right = c.bind(c.value(e.right, scope))
     with c.at(e):
-        made = c.bind(opt(f"shifted(ctx, {left.code}, {e.op!r}, {c.list(while_)})", _MOMENT.optional()))
-    if left.rep is Rep.OPT:
-        made = c.bind(opt(f"None if {left.code} is None else {made.code}", _MOMENT.optional()))
-    return made
+        return c.bind(opt(f"shifted(ctx, {left.code}, {e.op!r}, {c.list(right)})", Type("atomic")))
+
+
+def clock_comparison(c: Compiler, e: ast.GeneralComparison | ast.ValueComparison, scope: Scope) -> Val | None:
+    """A comparison of which one side goes on with the clock; None if it is another."""
+    if is_moving(e.left) == is_moving(e.right):
+        return None
+    mirrored = is_moving(e.left)
+    moving, other = (e.left, e.right) if mirrored else (e.right, e.left)
+    clock = c.bind(moving_value(c, moving, scope))
+    items = c.list(c.bind(c.value(other, scope)))
+    return c.bind(opt(f"against_clock(ctx, {e.op!r}, {items}, {clock.code}, {mirrored})", BOOLEAN.optional()))
 
 
 def _bound(c: Compiler, e: ast.Expr, scope: Scope) -> tuple[str, bool]:
-    if moves(e):
+    if is_moving(e):
         return c.list(c.bind(moving_value(c, e, scope))), True
     return c.list(c.bind(c.value(e, scope))), False
 
@@ -149,5 +151,3 @@ def allen_value(c: Compiler, e: ast.AllenComparison, scope: Scope) -> Val:
 @cond(ast.AllenComparison)
 def allen_cond(c: Compiler, e: ast.AllenComparison, scope: Scope) -> str:
     return allen_value(c, e, scope).code
-
-

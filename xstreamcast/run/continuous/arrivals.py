@@ -1,7 +1,8 @@
-"""What streams bring, as it comes: from files, folders that grow, and standard input.
+"""What streams bring, as it comes: from files, folders that grow, standard input, and servers (``xcast://``).
 
 Files are read to their end; of a folder, files in the order of their names, each once it is there (they appear whole,
-by a rename; those whose names begin with a dot are not looked at), until the stream says that it is at its end.
+by a rename; those whose names begin with a dot are not looked at), until the stream says that it is at its end; of a
+server, until the stream has ended and all of it has come, whatever becomes of the connection.
 Several files take turns, change by change, so that every run is the same; where a source must be waited for, each has a
 thread.
 """
@@ -24,6 +25,7 @@ from xstreamcast.scan.encoding import plain_xml
 
 POLL: Final = 0.1
 """Seconds between two looks into a folder."""
+SERVER: Final = "xcast://"
 _AHEAD: Final = 1000
 """So many arrivals of a source may wait for being taken in."""
 
@@ -42,13 +44,14 @@ def arrivals(sources: Mapping[str, str], idle: float | None = None, pause: float
     ``pause``: where something must be waited for, tell that nothing came after so many seconds.
     """
     for source in sources.values():
-        if source != "-" and not Path(source).exists():
+        if source != "-" and not source.startswith(SERVER) and not Path(source).exists():
             raise error("XSC0006", f"no file or folder {source}", hint="write --stream NAME=SOURCE")
     at_rest = all(source != "-" and Path(source).is_file() for source in sources.values())
+    readers = {name: _read(name, source, idle) for name, source in sources.items()}
     if at_rest or (len(sources) == 1 and pause is None):
-        yield from _in_turn({name: _read(source, idle) for name, source in sources.items()})
+        yield from _in_turn(readers)
     else:
-        yield from _as_they_come({name: _read(source, idle) for name, source in sources.items()}, pause)
+        yield from _as_they_come(readers, pause)
 
 
 def _in_turn(readers: dict[str, Iterator[Arrival]]) -> Iterator[Brought]:
@@ -88,9 +91,13 @@ def _as_they_come(readers: dict[str, Iterator[Arrival]], pause: float | None) ->
         yield name, brought
 
 
-def _read(source: str, idle: float | None) -> Iterator[Arrival]:
+def _read(name: str, source: str, idle: float | None) -> Iterator[Arrival]:
     if source == "-":
         return read_stream(sys.stdin.buffer)
+    if source.startswith(SERVER):
+        from xstreamcast.serve.client import parse_address, receive
+
+        return receive(parse_address(source, name))
     path = Path(source)
     return _folder(path, idle) if path.is_dir() else read_stream(path)
 

@@ -81,6 +81,8 @@ class LiveView:
             title = title if len(title) <= 60 else title[:59] + "…"
             body = self._body(number, query, room, now)
             note = f"{query.shown:,} items" + (f", computed anew: {query.recomputed}" if query.recomputed else "")
+            if query.waiting:
+                note += f", {query.modes.emission}: {query.waiting:,} open holes"
             panels.append(Panel(body, title=Text(title), title_align="left", subtitle=Text(note)))
         return Group(*panels, Text(self._footing(now), style="dim"))
 

@@ -16,7 +16,7 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.change import ROOT, Fill, Hide, Remove, Replace, Show
-from xstreamcast.plan.algebra import Concat, Unit
+from xstreamcast.plan.algebra import Unit, in_parts
 from xstreamcast.run.continuous.frame import Framed, spliced
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.share import Recomputed
@@ -41,7 +41,7 @@ class Output:
             if not isinstance(journal, Journal):
                 self.shelves.append(Computed(path, self.numbers, journal, code, reads))
             elif isinstance(part, Unit):
-                if isinstance(part.reduction, Concat):
+                if in_parts(part.reduction):
                     self.shelves.append(Members(path, self.numbers, journal, journal.place[part.variable]))
                 else:
                     self.shelves.append(Computed(path, self.numbers, journal, code, reads))

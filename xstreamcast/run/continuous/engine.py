@@ -11,43 +11,76 @@ computed anew on what is read of the documents (``explain`` says so).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.tree import Node
-from xstreamcast.plan.algebra import Plan, Source, Strategy, Unit
+from xstreamcast.plan.algebra import (
+    PLAN,
+    Concat,
+    Fold,
+    Gather,
+    Group,
+    Plan,
+    Reduce,
+    Sort,
+    Source,
+    Strategy,
+    Unit,
+    Versions,
+)
 from xstreamcast.plan.decompose import reads_items, seen_by
 from xstreamcast.plan.projection import project
 from xstreamcast.run.continuous.assemble import document, whole_document
-from xstreamcast.run.continuous.live import Live, Member
-from xstreamcast.run.continuous.reach import never_nested
+from xstreamcast.run.continuous.coincidence import Coincidence
+from xstreamcast.run.continuous.collect import Gathered, Sorted
+from xstreamcast.run.continuous.derived import Derived, Ordered, Part
+from xstreamcast.run.continuous.horizon import Timing, shows_items
+from xstreamcast.run.continuous.live import Member, side_by_side
+from xstreamcast.run.continuous.lookup import Key, Lookup
+from xstreamcast.run.continuous.noted import Noted
+from xstreamcast.run.continuous.reach import may_be_apart, never_nested
 from xstreamcast.run.continuous.route import Route
-from xstreamcast.run.continuous.sums import contribution, members, monoid_of, value
+from xstreamcast.run.continuous.standing import is_within, path_of
+from xstreamcast.run.continuous.sums import contribution, every, monoid_of, value
+from xstreamcast.run.continuous.versions import Numbered
+from xstreamcast.run.reductions import State, state_of
+from xstreamcast.run.temporal import instant_of
 from xstreamcast.run.units import Evaluation, Parts, UnitCode, value_type
 from xstreamcast.scan.path import Path
 
 if TYPE_CHECKING:
     from xstreamcast.errors import Place
+    from xstreamcast.lang.context import StaticContext
     from xstreamcast.model.change import Change
+    from xstreamcast.model.datetime import DateTime
     from xstreamcast.model.structure import Structure
+    from xstreamcast.run.continuous.order import Sequence
     from xstreamcast.run.evaluate import Executable
     from xstreamcast.scan.automaton import Target
 
 Number = tuple[str, int]
 """A unit: the stream it ranges over, and its number there."""
+_NOT_THERE: Final = object()
+Asker = tuple[Any, Any]
+"""Who looks something up: a member, with its stream's name, or a group, with the operator it belongs to."""
 
 
 class Continuous:
     """One query over some streams, by name."""
 
-    live_type: ClassVar[type[Live]] = Live
+    live_type: ClassVar[type[Noted]] = Noted
 
     def __init__(self, plan: Plan, evaluation: Evaluation, structures: Mapping[str, Structure]) -> None:
         self.plan = plan
         self.evaluation = evaluation
         self.parts = Parts(plan)
-        self.live: dict[str, Live] = {}
+        self.timing: Timing[Any] = Timing(plan, evaluation)
+        """When members (with their streams' names) and parts of the output must look again because of the time."""
+        assert plan.module.static is not None
+        self.static: StaticContext = plan.module.static
+        self.live: dict[str, Noted] = {}
         self.codes: dict[str, list[UnitCode]] = {}
         for source in plan.sources:
             self._begin(source, structures)
@@ -56,6 +89,16 @@ class Continuous:
             part if isinstance(part, Unit) else self.parts.compile(part) for part in plan.output
         ]
         self.failed: dict[Member, XStreamError] = {}
+        self.asking: Asker | None = None
+        """Who is being evaluated."""
+        self.asked: dict[Asker, list[tuple[Lookup, Key]]] = {}
+        self._inner: dict[tuple[str, Member], None] = {}
+        """Frames of which nothing is different but the values of the units inside."""
+        self._frames: dict[Member, tuple[Any, int]] = {}
+        """What frames read of themselves, for as long as that is so."""
+        self.derived: dict[Number, Derived] = {}
+        for where in self.needs:
+            self._derive(where)
         self.stale: set[Number] = set(self.needs)  # those of whole documents
         self.values: dict[Number, list[Item]] = {}
         self.evaluated = 0
@@ -73,7 +116,11 @@ class Continuous:
         )
 
         def nests(unit: Unit) -> bool:
-            return unit.nest is not None and bool(unit.nest.units) and never_nested(unit.nest.path, structure)
+            nest = unit.nest
+            if nest is None or not nest.units or not never_nested(nest.path, structure):
+                return False
+            below = [path for inner in nest.units for path in inner.records]
+            return not nest.frame or any(may_be_apart(nest.path, path, structure) for path in below)
 
         def targets(unit: Unit, root: Path) -> tuple[Target, ...]:
             if unit.nest is not None and nests(unit):
@@ -92,11 +139,13 @@ class Continuous:
             for number, unit in enumerate(live.route.units):
                 self.place[unit.variable] = name, number
         self.needs: dict[Number, tuple[Number, ...]] = {}
+        self.reads: dict[Number, tuple[Number, ...]] = {}
+        """The same of units inside of nests, too: what is known of those around them."""
         self.readers: dict[Number, list[Number]] = {where: [] for where in self.place.values()}
         self.turn: dict[Number, tuple[int, int]] = {}
         waiting = [(name, number) for name, live in self.live.items() for number in live.route.outermost]
         for where in waiting:
-            self.needs[where] = tuple([self.place[need] for need in self._unit(where).needs])
+            self.needs[where] = self.reads[where] = tuple([self.place[need] for need in self._unit(where).needs])
             for need in self.needs[where]:
                 self.readers[need].append(where)
         while waiting:
@@ -109,7 +158,20 @@ class Continuous:
         self.turn[where] = (level, -depth)
         name, number = where
         for inner in self.live[name].route.inside(number):
+            self.reads[name, inner] = self.reads[where]
             self._set_turn((name, inner), level, depth + 1)
+
+    def _derive(self, where: Number) -> None:
+        """What is kept of a unit beside document order, if anything is."""
+        match self._unit(where).reduction:
+            case Group() as group:
+                self.derived[where] = (Coincidence if group.interval else Lookup)(self, where, group)
+            case Sort() as sort:
+                self.derived[where] = Sorted(self, where, sort)
+            case Gather() as gather:
+                self.derived[where] = Gathered(self, where, gather)
+            case Versions() as versions:
+                self.derived[where] = Numbered(self, where, versions)
 
     def _unit(self, where: Number) -> Unit:
         return self.live[where[0]].route.units[where[1]]
@@ -129,12 +191,47 @@ class Continuous:
             live.apply(change, place)
         self._settle()
 
+    def tick(self, now: DateTime) -> bool:
+        """The current time is another: those whose horizon it has reached look again; whether the output must."""
+        timing, evaluation = self.timing, self.evaluation
+        evaluation.tick(now)
+        for name, live in self.live.items():
+            for member in live.gone:
+                timing.agenda.forget((name, member))
+        due = timing.tick(instant_of(now))
+        if timing.coarse:
+            for variable in [variable for variable in evaluation.globals if variable[0] != PLAN]:
+                del evaluation.globals[variable]  # of the prolog: they may have read the clock
+            for live in self.live.values():
+                for sequence in live.top.values():
+                    live.dirty.update(dict.fromkeys(every(sequence)))
+            for derived in self.derived.values():
+                if isinstance(derived, Gathered):
+                    derived.again()
+            return True
+        again = False
+        for owner in due:
+            if isinstance(owner, tuple):
+                self.wake(owner)
+            else:
+                again = True
+        return again
+
     def _settle(self) -> None:
         """Evaluate what is dirty, the innermost first, and units after those they need, until nothing is."""
-        for live in self.live.values():
+        for name, live in self.live.items():
             for member in live.gone:
                 self.failed.pop(member, None)
+                self.timing.agenda.forget((name, member))
+                self.unask((name, member))
+                self._frames.pop(member, None)
+                self._inner.pop((name, member), None)
+                derived = self.derived.get((name, member.unit))
+                if derived is not None:
+                    derived.left[member] = None
+                    derived.touched.pop(member, None)
             live.gone.clear()
+            self._moved(name, live)
         while True:
             dirty: dict[tuple[int, int], list[tuple[str, Member]]] = {}
             for name, live in self.live.items():
@@ -142,51 +239,134 @@ class Continuous:
                     if home.member is None:
                         self.stale.add((name, home.unit))
                     elif home.member.entry.block is not None:
-                        live.dirty[home.member] = None
+                        self._inner[name, home.member] = None
                 live.changed.clear()
                 live.dirty.pop(live.whole, None)
                 for member in live.dirty:
                     dirty.setdefault(self.turn[name, member.unit], []).append((name, member))
-            if dirty:
+            for name, member in self._inner:
+                if member not in self.live[name].dirty:
+                    dirty.setdefault(self.turn[name, member.unit], []).append((name, member))
+            pending = min([self.turn[where] for where, one in self.derived.items() if one.pending], default=None)
+            if pending is not None and (not dirty or pending < min(dirty)):
+                for where, one in self.derived.items():
+                    if one.pending and self.turn[where] == pending:
+                        self._follow(where, one)
+            elif dirty:
                 ready = dirty[min(dirty)]
-                for need in {need for name, member in ready for need in self.needs.get((name, member.unit), ())}:
+                for need in {need for name, member in ready for need in self.reads.get((name, member.unit), ())}:
                     self._refresh(need)
                 for name, member in ready:
-                    self.live[name].dirty.pop(member, None)
+                    if self.live[name].dirty.pop(member, _NOT_THERE) is None:
+                        self._frames.pop(member, None)
+                    self._inner.pop((name, member), None)
                     self._evaluate(name, member)
             elif not self._wake():
                 return
+
+    def _moved(self, name: str, live: Noted) -> None:
+        """The members in places that are hidden, shown, or stand elsewhere have other neighbours."""
+        for number in live.route.outermost if live.moved else ():
+            derived = self.derived.get((name, number))
+            if derived is not None:
+                for occurrence in live.moved:
+                    for place in side_by_side(occurrence):
+                        content = place.content.get(number)
+                        if content is not None:
+                            derived.touched.update((member, None) for member in every(content) if member.unit == number)
+        live.moved.clear()
+
+    def _follow(self, where: Number, derived: Derived) -> None:
+        """An operator takes in what its members have become."""
+        for need in self.needs[where]:
+            self._refresh(need)
+        derived.follow()
+        self.stale.add(where)
+
+    # ---------------------------------------------------------------------------------------------- look-ups
+
+    def note(self, asker: Asker, lookup: Lookup, key: Key) -> None:
+        """Remember what somebody has looked up."""
+        self.asked.setdefault(asker, []).append((lookup, key))
+
+    def unask(self, asker: Asker) -> None:
+        """Somebody is evaluated anew, or gone."""
+        for lookup, key in self.asked.pop(asker, ()):
+            lookup.drop(key, asker)
+
+    def wake(self, asker: Asker) -> None:
+        """Somebody must look again."""
+        home, who = asker
+        if isinstance(home, Gathered):
+            home.dirty[who] = None
+        else:
+            self.live[home].dirty[who] = None
+
+    def ask_for(self, asker: Asker) -> Asker | None:
+        """What is looked up from now on is noted for who asks; who asked before."""
+        outer, self.asking = self.asking, asker
+        if self.asked:
+            self.unask(asker)
+        return outer
+
+    def fresh(self, where: Number) -> State:
+        """A state of a unit's reduction of no items; of one group, where it has groups."""
+        unit, code = self._unit(where), self.codes[where[0]][where[1]]
+        if not isinstance(unit.reduction, Group):
+            return self.evaluation.state(code)
+        inner = unit.reduction.inner
+        argument = code.program("argument")
+        step = next(self.evaluation.run(code.program("step"))) if isinstance(inner, Fold) else None
+        return state_of(inner, self.evaluation.context(argument), list(self.evaluation.run(argument)), step)
+
+    def column_state(self, reduction: Concat | Reduce, program: Executable) -> State:
+        """A state of the reduction of a column, of no items."""
+        return state_of(reduction, self.evaluation.context(program), [], None)
 
     def _wake(self) -> bool:
         """The members of units that need a value which is another now must look again."""
         for where in sorted(self.stale, key=self.turn.__getitem__):
             if self.readers[where] and self._refresh(where):
-                for name, number in self.readers[where]:
-                    live = self.live[name]
-                    live.dirty.update(dict.fromkeys(members(live.top[number])))
                 return True
         return False
 
     def _refresh(self, where: Number) -> bool:
-        """Bind the value of a unit of a document; whether it is another than before."""
+        """Bind the value of a unit of a document; whether it is another than before: then those who read it look again.
+
+        Who looks something up is known, and looks again by itself.
+        """
         if where not in self.stale:
             return False
         self.stale.discard(where)
         before = self.values.get(where)
         self._bind(where, self.live[where[0]].top[where[1]])
-        return before != self.values[where]
+        if before == self.values[where]:
+            return False
+        for name, number in self.readers[where] if not isinstance(self.derived.get(where), Lookup) else ():
+            live = self.live[name]
+            live.dirty.update(dict.fromkeys(every(live.top[number])))
+            derived = self.derived.get((name, number))
+            if isinstance(derived, Gathered):
+                derived.again()
+        return True
 
     def _evaluate(self, name: str, member: Member) -> None:
         self.evaluated += 1
         unit, code = self._unit((name, member.unit)), self.codes[name][member.unit]
         self.failed.pop(member, None)
+        outer, asked = self.timing.horizon.begin(), self.ask_for((name, member))
         try:
             items = self._items(name, member, unit, code)
             summary = contribution(unit.reduction, items, lambda: self.evaluation.state(code))
         except XStreamError as failure:
             self.failed[member] = failure
             items, summary = [], self.live[name].route.monoid(member.unit).zero
+        self.asking = asked
+        self.timing.done((name, member), outer, items if shows_items(unit) else ())
         member.outcome = items
+        derived = self.derived.get((name, member.unit))
+        if derived is not None:
+            derived.touched[member] = None
         if member.entry.block is not None:
             member.entry.sequence.update(member.entry, summary)
         else:
@@ -194,8 +374,8 @@ class Continuous:
 
     def _items(self, name: str, member: Member, unit: Unit, code: UnitCode) -> list[Item]:
         evaluation = self.evaluation
-        tree, row = document(member, self.live[name].route)
         if member.inner is None:
+            tree, row = document(member, self.live[name].route)
             frame = member.entry.sequence.outermost.home.member
             root = tree.root if frame is None else _ancestor(tree, row, frame)
             evaluation.bind(unit.root, root)
@@ -203,12 +383,26 @@ class Continuous:
         assert code.nest is not None
         for number, sequence in member.inner.items():
             self._bind((name, number), sequence)
-        evaluation.bind(code.nest.nest.variable, Node((tree, row)))
+        known = self._frames.get(member)
+        if known is None:
+            known = self._frames[member] = document(member, self.live[name].route)
+        evaluation.bind(code.nest.nest.variable, Node(known))
         return list(evaluation.run(code.nest.body))
 
     def _bind(self, where: Number, sequence: Any) -> None:
         unit, code = self._unit(where), self.codes[where[0]][where[1]]
-        found = value(unit.reduction, sequence, lambda: self.evaluation.state(code))
+        derived = self.derived.get(where)
+        failure = self.failure_of(where, sequence)
+        if failure is not None:  # whoever reads it meets it
+            self.values[where] = [failure]
+            self.evaluation.globals.pop(unit.variable, None)
+            self.evaluation.given.failures[unit.variable] = failure, self.evaluation.globals
+            return
+        self.evaluation.given.failures.pop(unit.variable, None)
+        if derived is not None:
+            found = derived.value()
+        else:
+            found = value(unit.reduction, sequence, lambda: self.evaluation.state(code))
         self.values[where] = self.evaluation.given[unit.variable] = found
         self.evaluation.bind(unit.variable, found if value_type(unit) is None else found[0])
 
@@ -223,10 +417,36 @@ class Continuous:
         return [item for part in self.rest for item in self._part(part)]
 
     def raise_failure(self) -> None:
-        """Raise the error that the answer is because of a member."""
-        for member, failure in self.failed.items():
-            if is_seen(member):
-                raise failure
+        """Raise the error that a part of the answer is because of a member."""
+        for part in self.rest:
+            if isinstance(part, Unit):
+                self.check(self.place[part.variable])
+
+    def check(self, where: Number) -> None:
+        """Raise the error that the value of a unit of a document is, if it is one."""
+        failure = self.failure_of(where, self.live[where[0]].top[where[1]])
+        if failure is not None:
+            raise failure
+
+    def failure_of(self, where: Number, sequence: Sequence[Any]) -> XStreamError | None:
+        """The error of a visible member of a unit's sequence, or of what is made of them; None if there is none."""
+        derived = self.derived.get(where)
+        if isinstance(derived, Lookup):
+            return None  # who looks something up meets it
+        first = self.first_failed(self.failed, where, sequence) if self.failed else None
+        if first is not None:
+            return self.failed[first]
+        return None if derived is None else derived.failure
+
+    def first_failed(self, members: Iterable[Member], where: Number, sequence: Sequence[Any]) -> Member | None:
+        """Of members that have failed the first one in a unit's sequence, as the document is now."""
+        there = [member for member in members if member.unit == where[1] and is_within(member.entry, sequence)]
+        return min(there, key=lambda member: path_of(member.entry), default=None)
+
+    def sequence(self, where: Number) -> Sequence[int]:
+        """The members of a unit in the order of its value."""
+        derived = self.derived.get(where)
+        return derived.sequence if isinstance(derived, Ordered) else self.live[where[0]].top[where[1]]
 
     def _bind_documents(self) -> None:
         """Where nothing decomposes, what is left of the query reads the documents themselves."""
@@ -237,7 +457,14 @@ class Continuous:
 
     def _part(self, part: Unit | Executable) -> list[Item]:
         """The items of a part of the output, whose units are bound."""
-        return self.values[self.place[part.variable]] if isinstance(part, Unit) else list(self.evaluation.run(part))
+        if isinstance(part, Unit):
+            return self.values[self.place[part.variable]]
+        outer, items = self.timing.horizon.begin(), []
+        try:
+            items = list(self.evaluation.run(part))
+        finally:
+            self.timing.done(part, outer, items)
+        return items
 
 
 def _ancestor(tree: Any, row: int, frame: Member) -> Node:
@@ -251,7 +478,7 @@ def _ancestor(tree: Any, row: int, frame: Member) -> Node:
     return Node((tree, chain[len(chain) - 1 - level]))
 
 
-def is_seen(member: Member) -> bool:
+def is_seen(member: Member | Part) -> bool:
     """Whether nothing around a member is hidden."""
     entry = member.entry
     while not entry.hidden:

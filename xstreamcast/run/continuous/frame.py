@@ -15,8 +15,8 @@ from xstreamcast.lang import ast
 from xstreamcast.model.build import TreeBuilder
 from xstreamcast.model.change import STREAM_NAMESPACE
 from xstreamcast.model.tree import Node
-from xstreamcast.plan.algebra import Unit, VarName, in_parts
-from xstreamcast.plan.shells import stands
+from xstreamcast.plan.algebra import Unit, VarName
+from xstreamcast.plan.splices import splices
 from xstreamcast.run.continuous.engine import Number
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.shelf import Computed, Emitted, Members, Numbers, Reads, Shown, Written
@@ -30,7 +30,7 @@ def spliced(part: ast.Expr, journal: Journal, reads: Reads) -> dict[Number, VarN
     found = {}
     for where in reads:
         unit: Unit = journal.live[where[0]].route.units[where[1]]
-        if in_parts(unit.reduction) and stands(part, unit.variable):
+        if splices(part, unit):
             found[where] = unit.variable
     return found
 
@@ -132,22 +132,31 @@ class Framed(Computed):
     def text(self, ends: bool) -> str:
         text = super().text(ends)
         for members in self.inside.values():
-            text = text.replace(f'<stream:hole id="{members.anchor.region}"/>', members.text(False))
+            text = text.replace(_written_hole(members), members.text(False))
         return text
 
+    def _visible(self) -> list[Members]:
+        """Those inside whose hole is there: a condition may have taken it away."""
+        around = super().text(False)
+        return [members for members in self.inside.values() if _written_hole(members) in around]
+
     def count(self) -> int:
-        return self.size if self.whole else sum(members.size for members in self.inside.values())
+        return self.size if self.whole else sum(members.size for members in self._visible())
 
     def items(self) -> Iterator[tuple[str, str]]:
         if self.whole:
             yield from super().items()
-        for members in self.inside.values():
+        for members in self._visible():
             yield from members.items()
 
     def anchors(self) -> Iterator[Shown]:
         yield self.anchor
         for members in self.inside.values():
             yield members.anchor
+
+
+def _written_hole(members: Members) -> str:
+    return f'<stream:hole id="{members.anchor.region}"/>'
 
 
 def _hole(region: int) -> Node:

@@ -6,27 +6,40 @@ watermark = min over the streams that go on of (their largest valid time − the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import gc
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
+from xstreamcast.cast.reader import KERNEL_FROM, read_batches
 from xstreamcast.errors import Place, error
 from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
+from xstreamcast.model.fragment import Arrival
 from xstreamcast.model.structure import Structure
-from xstreamcast.model.time import START, Instant, format_instant, parse_instant
+from xstreamcast.model.time import START, Instant, format_instant
 from xstreamcast.run.continuous.arrivals import Ended
+from xstreamcast.run.continuous.clock import CLOCKS as CLOCKS
+from xstreamcast.run.continuous.clock import Clock as Clock
+from xstreamcast.run.continuous.clock import instant
 from xstreamcast.run.continuous.share import Association
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
-    from xstreamcast.model.fragment import Arrival
     from xstreamcast.run.continuous.query import ContinuousQuery
+    from xstreamcast.scan.encoding import Source
 
-Clock = Literal["event", "wall", "manual"]
-CLOCKS: Final = ("event", "wall", "manual")
+READY_FROM: Final = 1 << 18
+_OFTEN: Final = 1000
+"""Arrivals after which what they brought is evaluated."""
 Arriving = Change | Structure | Diagnostic
 """What a stream brings."""
+
+
+def _kernel_from() -> int:
+    """Bytes of a stream from which the kernel reads it: fewer once it is loaded."""
+    return READY_FROM if "xstreamcast.scan.kernel" in sys.modules else KERNEL_FROM
 
 
 class Inflow:
@@ -46,8 +59,15 @@ class Inflow:
         self.queries: list[ContinuousQuery] = []
         self.sources: dict[str, str] = {}
         self.associations: dict[str, Association] = {}
+        self.finished: set[str] = set()
+        self._mark: Instant = START
+        """The streams that bring nothing more."""
+        self.rooted = False
+        self._keeps_all = False
+        self._retained: dict[str, list[Structure | None]] = {}
         self._late = lateness if isinstance(lateness, Mapping) else {"": lateness} if lateness is not None else {}
-        self._now: Instant = START if now is None else _instant(now)
+        self._now: Instant = START if now is None else instant(now)
+        self._advance()
 
     def association(self, stream: str) -> Association:
         """T1 of a stream."""
@@ -55,27 +75,54 @@ class Inflow:
         if made is None:
             structure = self.structures.get(stream) or self.structures.get("")
             made = self.associations[stream] = Association(structure, self.report)
+            made.keeps_all = self._keeps_all
+            if self.clock != "event":
+                made.advance(self._now)
         return made
+
+    def keep_all(self) -> None:
+        """Some query reads the documents themselves: nothing that comes may be left out from now on."""
+        self._keeps_all = True
+        for one in self.associations.values():
+            one.keeps_all = True
 
     @property
     def now(self) -> Instant:
         """The current time; it never decreases."""
         if self.clock == "event":
             self._now = max([self._now, *[one.now for one in self.associations.values()]])
-        elif self.clock == "wall":
-            self._now = max(self._now, _instant(datetime.now(UTC)))
         return self._now
+
+    def _advance(self) -> None:
+        """What was ahead of time by another clock than the streams' own is seen once its time has come."""
+        if self.clock == "wall":
+            self._now = max(self._now, instant(datetime.now(UTC)))
+        for name, association in self.associations.items():
+            if self.clock != "event":
+                association.advance(self._now)
+            self._retain(name, association)
+
+    def _retain(self, name: str, association: Association) -> None:
+        """Let go of what no query can see again: only where all of them are followed by difference."""
+        if not association.followers or association.keeps_all or not all(query.begun for query in self.queries):
+            return
+        known = [one.structure for one in self.associations.values()]
+        if self._retained.get(name) != known:
+            self._retained[name] = known
+            association.retention.limit(query.retention(name) for query in self.queries)
+        association.retention.shed(self.now)
 
     @property
     def watermark(self) -> Instant:
         """Nothing with an earlier valid time is taken in: the least, over the streams that go on, of their largest
-        valid time less their lateness. START without a lateness."""
+        valid time less their lateness. It never decreases; a stream without a lateness keeps it where it is."""
         marks = []
         for name, one in self.associations.items():
             late = self._late.get(name, self._late.get(""))
-            if late is not None and one.now != START and not one.ended:
-                marks.append(one.now - round(late * 1_000_000))
-        return min(marks, default=START)
+            if one.now != START and not one.ended and name not in self.finished:
+                marks.append(START if late is None else one.now - round(late * 1_000_000))
+        self._mark = max(self._mark, min(marks, default=START))
+        return self._mark
 
     def stream_of(self, stream: str | None) -> str:
         """The stream that is meant: the one named, or the only one that the queries read."""
@@ -104,15 +151,66 @@ class Inflow:
     def feed_many(self, items: Iterable[Arriving], stream: str | None = None) -> None:
         """Take in several at once: the answers go on when all are in."""
         name = self.stream_of(stream)
-        for item in items:
-            self._take(item, name, None, 0)
+        with self.association(name).together():
+            for item in items:
+                self._take(item, name, None, 0)
         self.go_on()
+
+    def load(self, source: Source, stream: str | None = None, progress: Callable[[int], None] = lambda _: None) -> None:
+        """Read a file (or a pipe) to its end, in batches: what no query needs is passed over, the rest is parsed
+        together. The answers go on when all is in. ``progress`` hears now and then how many changes have come."""
+        name = self.stream_of(stream)
+        association = self.association(name)
+        collecting = gc.isenabled()
+        gc.disable()  # nearly all that is made here is kept
+        try:
+            stretches = read_batches(source, association.structure, kernel_from=_kernel_from())
+            for number, stretch in enumerate(stretches):
+                if isinstance(stretch, Arrival):
+                    self._take(stretch.item, name, stretch.place, stretch.inside)
+                    if association.table:
+                        self.begin()  # so that what nobody needs is known
+                        if number % _OFTEN == 0:
+                            self.settle()
+                elif self._late:
+                    for change, place, inside, _, _ in stretch.arrivals():
+                        self._take(change, name, place, inside)
+                else:
+                    self.begin()
+                    for _ in association.take_batch(stretch):
+                        self.settle()
+                        progress(association.changed)
+            self.finish(name)
+        finally:
+            if collecting:
+                gc.enable()
+
+    def settle(self) -> None:
+        """Let every query evaluate what has come; what that changes in the answers is told later."""
+        self._advance()
+        for query in self.queries:
+            query._settle()
+
+    def feed_all(self, items: Iterable[tuple[str, Arriving]], now: Instant | None = None) -> None:
+        """Take in what several streams bring, and the time: the answers go on when all is in.
+
+        By the event clock it is the largest valid time of a part of a stream that comes elsewhere.
+        """
+        for stream, item in items:
+            self._take(item, stream, None, 0)
+        if now is not None and self.clock == "event":
+            self._now = max(self._now, now)
+            self.go_on()
+        elif now is not None:
+            self.tick(now)
+        else:
+            self.go_on()
 
     def tick(self, now: str | datetime | Instant) -> None:
         """The current time, of a manual clock."""
         if self.clock != "manual":
             raise error("XSC0091", f"the clock is {self.clock}: it is not set by hand", hint='clock="manual"')
-        self._now = max(self._now, _instant(now))
+        self._now = max(self._now, instant(now))
         self.go_on()
 
     def begin(self) -> None:
@@ -122,6 +220,7 @@ class Inflow:
 
     def go_on(self) -> None:
         """Let every query look at what has come, and at the time."""
+        self._advance()
         for query in self.queries:
             query._go_on()
 
@@ -138,19 +237,17 @@ class Inflow:
     def finish(self, stream: str) -> None:
         """A stream brings nothing more: what still waits for a structure is put aside."""
         self.association(stream).finish()
+        self.finished.add(stream)
+        for query in self.queries:
+            query._finish(stream)
         self.go_on()
+
+    def is_over(self, streams: Iterable[str]) -> bool:
+        """Whether some streams have said that they are at their end, or bring nothing more."""
+        return all(name in self.finished or self.association(name).ended for name in streams)
 
     @property
     def ended(self) -> bool:
         """Whether every stream that the queries read has said that it is at its end."""
         names = {name for query in self.queries for name in query.streams}
         return all(name in self.associations and self.associations[name].ended for name in names)
-
-
-def _instant(now: str | datetime | Instant) -> Instant:
-    if isinstance(now, int):
-        return now
-    if isinstance(now, datetime):
-        aware = now if now.tzinfo is not None else now.replace(tzinfo=UTC)
-        return round(aware.timestamp() * 1_000_000)
-    return parse_instant(now)

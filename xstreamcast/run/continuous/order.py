@@ -24,14 +24,18 @@ WIDTH: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Monoid(Generic[S]):
-    """An associative ``add`` with an identity; ``less`` undoes it where that can be: ``less(add(a, b), b) = a``."""
+    """An associative ``add`` with an identity; ``less`` undoes it where that can be: ``less(add(a, b), b) = a``.
+
+    ``swap(a, b, c) = add(less(a, b), c)``, where that is cheaper at one go.
+    """
 
     zero: S
     add: Callable[[S, S], S]
     less: Callable[[S, S], S] | None = None
+    swap: Callable[[S, S, S], S] | None = None
 
 
-COUNT: Final[Monoid[int]] = Monoid(0, lambda a, b: a + b, lambda a, b: a - b)
+COUNT: Final[Monoid[int]] = Monoid(0, lambda a, b: a + b, lambda a, b: a - b, lambda total, old, new: total - old + new)
 """How many there are."""
 
 
@@ -94,6 +98,8 @@ class Sequence(Generic[S]):
 
     def _built(self, children: list[Any]) -> Block[S]:
         """A tree over entries in order, level by level."""
+        if len(children) <= WIDTH:
+            return self._block(True, children)
         leaf = True
         while True:
             count = max(1, -(-len(children) // (WIDTH * 3 // 4)))
@@ -294,15 +300,14 @@ class Sequence(Generic[S]):
     # ---------------------------------------------------------------------------------------------- sums
 
     def _changed(self, block: Block[S], old: S, new: S) -> None:
-        less = self.monoid.less
+        add, less, swap = self.monoid.add, self.monoid.less, self.monoid.swap
         if less is None:
             self._resum(block)
             return
-        add = self.monoid.add
         # In a group the order of a sum does not matter, nor where the difference is put in.
         walk: Block[S] | None = block
         while walk is not None:
-            walk.total = add(less(walk.total, old), new)
+            walk.total = add(less(walk.total, old), new) if swap is None else swap(walk.total, old, new)
             self.touched += 1
             walk = walk.parent
         self._upward()

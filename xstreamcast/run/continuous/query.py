@@ -18,7 +18,7 @@ import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.lang import ast
@@ -30,8 +30,14 @@ from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.model.time import START, Instant
 from xstreamcast.plan.algebra import Plan, Reduce, Strategy, Unit
 from xstreamcast.plan.decompose import plan as decompose
+from xstreamcast.plan.explain_changes import recomputed
+from xstreamcast.plan.modes import EMISSIONS as EMISSIONS
+from xstreamcast.plan.modes import Emission, Modes, rewrite
+from xstreamcast.plan.one_root import rests_on_one_root
+from xstreamcast.plan.retention import EVERYTHING, Keep, retention
 from xstreamcast.run.continuous.arrivals import arrivals
 from xstreamcast.run.continuous.emit import Output
+from xstreamcast.run.continuous.horizon import looks_at_clock
 from xstreamcast.run.continuous.inflow import CLOCKS, Arriving, Clock, Inflow
 from xstreamcast.run.continuous.journal import Journal, Noted, every
 from xstreamcast.run.continuous.share import Association, Recomputed
@@ -46,12 +52,12 @@ if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
     from xstreamcast.model.atomic import Item
     from xstreamcast.model.tree import Node
+    from xstreamcast.run.continuous.marked_view import Anew
 
-EMISSIONS: Final = ("eager",)
+ASSUMPTIONS: Final = (None, "rooted")
 
 _PAUSE: Final = 0.5
 """Seconds after which a clock is looked at although nothing has come."""
-_TIMELY: Final = frozenset({"now", "vtFrom", "vtTo", "current-dateTime", "current-date", "current-time"})
 
 
 def continuous(
@@ -61,10 +67,11 @@ def continuous(
     streams: Mapping[str, str | Path] | None = None,
     variables: Mapping[str, Any] | None = None,
     docs: Mapping[str, Any] | None = None,
-    emit: str = "eager",
+    emit: Emission = "eager",
     clock: Clock = "event",
     now: str | datetime | None = None,
     lateness: float | Mapping[str, float] | None = None,
+    assume: str | None = None,
     name: str = "answer",
     base_uri: str | None = None,
     report: Report = lambda _: None,
@@ -72,15 +79,19 @@ def continuous(
     """A query over streams that is answered at every moment: see :class:`ContinuousQuery`.
 
     ``structures`` are the tag structures of streams that do not bring their own, by name, or one for all. ``streams``:
-    files, or folders that grow, by name, for :meth:`ContinuousQuery.run` to read. ``clock``:
-    what ``now`` is: ``event``, the largest valid time that has come; ``wall``; or ``manual``, what was last said by
+    files, or folders that grow, by name, for :meth:`ContinuousQuery.run` to read. ``emit``: ``eager``, a hole that is
+    not filled counts as empty; ``certain``, what a further fill could change is held back; ``optimistic``, a predicate
+    that is not decided counts as true. At the end of the streams all three are the same. ``clock``: what ``now`` is:
+    ``event``, the largest valid time that has come; ``wall``; or ``manual``, what was last said by
     :meth:`ContinuousQuery.tick` (``now`` at first). ``lateness``: in seconds; a change whose valid time is further
-    behind is put aside. ``name`` is the stream's name in the rows of the answer's changes. ``report`` hears what is
-    odd about the streams, and of changes that were put aside.
+    behind is put aside. ``assume="rooted"``: every fragment is taken to be in the document, so that those which are
+    there for their holes only need not be opened (XCQL's QaC+); the law then holds once all parents have come, if
+    regions are numbered in document order. ``name`` is the stream's name in the rows of the answer's changes.
+    ``report`` hears what is odd about the streams, and of changes that were put aside.
     """
     (made,) = continuous_many(
         [text], structures=structures, streams=streams, variables=variables, docs=docs, emit=emit, clock=clock, now=now,
-        lateness=lateness, names=[name], base_uri=base_uri, report=report,
+        lateness=lateness, assume=assume, names=[name], base_uri=base_uri, report=report,
     ).queries  # fmt: skip
     return made
 
@@ -92,10 +103,11 @@ def continuous_many(
     streams: Mapping[str, str | Path] | None = None,
     variables: Mapping[str, Any] | None = None,
     docs: Mapping[str, Any] | None = None,
-    emit: str = "eager",
+    emit: Emission = "eager",
     clock: Clock = "event",
     now: str | datetime | None = None,
     lateness: float | Mapping[str, float] | None = None,
+    assume: str | None = None,
     names: Iterable[str] = (),
     base_uri: str | None = None,
     report: Report = lambda _: None,
@@ -110,16 +122,19 @@ def continuous_many(
     """
     if emit not in EMISSIONS:
         raise error("XSC0091", f"emission {emit!r} is not there", hint=f"one of {', '.join(EMISSIONS)}")
+    if assume not in ASSUMPTIONS:
+        raise error("XSC0091", f"nothing is known of assuming {assume!r}", hint='assume="rooted"')
     if clock not in CLOCKS:
         raise error("XSC0091", f"no clock {clock!r}", hint=f"one of {', '.join(CLOCKS)}")
     inflow = Inflow(_structures(structures), clock, now, lateness, report)
+    inflow.rooted = assume == "rooted"
     inflow.sources = {stream: str(source) for stream, source in (streams or {}).items()}
     called = list(names)
     for number, text in enumerate(texts):
         known = inflow.structures or None
         query = compile(text, base_uri=base_uri, variables=tuple(variables or ()), structures=known)
         made = ContinuousQuery(
-            query, inflow, called[number] if number < len(called) else "answer", variables or {}, docs or {}
+            query, inflow, called[number] if number < len(called) else "answer", variables or {}, docs or {}, emit
         )
         inflow.queries.append(made)
     return inflow
@@ -134,11 +149,18 @@ class ContinuousQuery:
     """A query that goes on. The law: :meth:`answer` is always q(T(γ)) of what has been fed, γ.
 
     ``warnings`` tells what in the query can hardly be meant; ``recomputed``, if not empty, why it is computed anew at
-    every change instead of being followed by difference.
+    every change instead of being followed by difference. In the modes certain and optimistic the law is that of the
+    mode (``docs/continuous.md``); ``modes.reasons`` tells what is not looked into and waits for the end of the streams.
     """
 
     def __init__(
-        self, query: Query, inflow: Inflow, name: str, variables: Mapping[str, Any], docs: Mapping[str, Any]
+        self,
+        query: Query,
+        inflow: Inflow,
+        name: str,
+        variables: Mapping[str, Any],
+        docs: Mapping[str, Any],
+        emit: Emission = "eager",
     ) -> None:
         self.query = query
         self.inflow = inflow
@@ -148,11 +170,14 @@ class ContinuousQuery:
         self._variables = variables
         self._docs = docs
         module = query.executable.program.module
-        self._plan: Plan = decompose(module, streams=True)
+        self.modes: Modes = rewrite(module, emit)
+        self._plan: Plan = decompose(self.modes.module, streams=True, changing=True)
         parts = [part for one in (module, *module.imported) for part in descendants(one)]
         self.streams = tuple(dict.fromkeys(found for part in parts if (found := _stream(part)) is not None))
-        self.timely = any(_timely(part) for part in parts)
+        self.timely = any(map(looks_at_clock, parts))
+        self._rests_on_one_root = rests_on_one_root(parts)
         self._output: Output | None = None
+        self._anew: Anew | None = None
         self._moment: Instant = START
         self._pending: list[Emitted] = []
         self._listeners: list[tuple[ContinuousQuery, str]] = []
@@ -172,6 +197,14 @@ class ContinuousQuery:
     def feed_many(self, items: Iterable[Arriving], stream: str | None = None) -> list[Change]:
         """Take in several, and then see what is different."""
         self.inflow.feed_many(items, stream)
+        return [emitted.change for emitted in self.take()]
+
+    def load(self, source: str | Path | BinaryIO, stream: str | None = None) -> list[Change]:
+        """Read a file or a pipe to its end, in batches, and then see what is different.
+
+        What the query does not need is not opened: by far the fastest way to take much in.
+        """
+        self.inflow.load(source, stream)
         return [emitted.change for emitted in self.take()]
 
     def tick(self, now: str | datetime | Instant) -> list[Change]:
@@ -256,23 +289,43 @@ class ContinuousQuery:
         """How many regions the answer has."""
         return self._begun().size
 
+    @property
+    def waiting(self) -> int:
+        """How many open holes the query looks into: what hangs on them is held back, or shown on trial."""
+        journal = self._begun().journal
+        return journal.waiting if isinstance(journal, Journal) else 0
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """What of the query no open hole is asked for about: in mode certain it waits for the end of its streams."""
+        if self.modes.emission == "eager":
+            return ()
+        return ("the query as a whole",) if self._plan.strategy is Strategy.NONE else self.modes.reasons
+
     def at_first(self) -> str | XStreamError:
         """The answer before anything has come."""
         try:
+            if self.modes.emission == "certain":
+                return "" if self._plan.strategy is Strategy.NONE else serialise(self._journal({}).answer())
             return serialise(self.query(streams=_nothing, docs=self._docs, variables=self._variables).items())
         except XStreamError as failure:
             return failure
 
     def state(self) -> dict[str, Any]:
-        """Sizes: of each stream the regions kept and the bytes of content taken in, of each operator its members; how
-        many items are shown, and how many evaluations there have been."""
+        """Sizes: of each stream the regions and the bytes of content that are kept (``spilled``: on disk; ``trees``:
+        parsed), how many of the changes were not opened (``skipped``), and how many contents were: ``opened``, of which
+        ``holders`` for their hole ids only, and how many versions and events were let go of (``discarded``); of each
+        operator its members; how many items are shown, and how many evaluations there have been; how long the versions
+        and events of each tag are kept (``retention``)."""
         output = self._begun()
         journal = output.journal
-        streams = {
-            name: {"regions": len(one.table), "bytes": one.kept, "waiting": len(one.waiting)}
+        streams: dict[str, dict[str, int]] = {
+            name: one.sizes()
             for name, one in self.inflow.associations.items()
             if name in self.streams or not self.streams
         }
+        for name, live in journal.live.items() if isinstance(journal, Journal) else ():
+            streams.setdefault(name, {}).update(opened=live.walked, holders=live.holders)
         operators: list[dict[str, Any]] = []
         if isinstance(journal, Journal):
             for name, live in journal.live.items():
@@ -281,9 +334,25 @@ class ContinuousQuery:
                     count = None if found is None else sum(m.unit == number for m in every(found))
                     operators.append({"stream": name, "operator": _operator(unit), "members": count})
         evaluated = journal.evaluated if isinstance(journal, Journal) else None
-        return {"streams": streams, "operators": operators, "shown": output.size, "evaluated": evaluated}
+        made = {"streams": streams, "operators": operators, "shown": output.size, "evaluated": evaluated}
+        return made | {"retention": {name: self.inflow.association(name).retention.told() for name in streams}}
 
     # ---------------------------------------------------------------------------------------------- going on
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has begun to be answered."""
+        return self._output is not None
+
+    def retention(self, stream: str) -> dict[int, Keep]:
+        """What must be kept of a stream's tags that come in versions and as events, if it is less than everything."""
+        structure = self.inflow.association(stream).structure
+        if structure is None or not isinstance(self._begun().journal, Journal):
+            return {}
+        structures = {name: one.structure for name, one in self._associations().items() if one.structure is not None}
+        kept = retention(self._plan, structures).get(stream, {})
+        # Whether something is still open may be asked of what has passed.
+        return kept if self.modes.emission == "eager" else dict.fromkeys(kept, EVERYTHING)
 
     def _begun(self) -> Output:
         if self._output is None:
@@ -303,26 +372,55 @@ class ContinuousQuery:
             self._moment = now
             if self.timely and isinstance(output.journal, Journal):
                 output.journal.tick(moment_at(now))
+        if isinstance(output.journal, Journal):
+            output.journal.pass_by(self.inflow.watermark)
         output.journal.settle()
         self._tell(output.changes())
 
-    def _begin(self) -> None:
-        self._moment = self.inflow.now
+    def _settle(self) -> None:
+        """Evaluate what has come, and tell nothing yet."""
+        output = self._begun()
+        self._turn(output)
+        output.journal.settle()
+
+    def _journal(self, structures: Mapping[str, Structure]) -> Journal:
+        """The query, to be followed by difference, before anything has come."""
+        if self.modes.emission == "eager":
+            return Journal(self._plan, self._evaluation(), structures)
+        from xstreamcast.run.continuous.modes import Modal
+
+        return Modal(self.modes, self._plan, self._evaluation(), structures)
+
+    def _evaluation(self) -> Evaluation:
         given = {name: _sequence(value) for name, value in self.query._names(self._variables)}
         library = Library(self.query.executable.program.static.base_uri, self._docs)
         doors = {"documents": library.document, "resources": library.text}
+        return Evaluation(moment_at(self._moment), given, doors)
+
+    def _finish(self, stream: str) -> None:
+        """A stream has come to its end."""
+        if self._output is not None and isinstance(self._output.journal, Journal):
+            self._output.journal.close(stream)
+
+    def _begin(self) -> None:
+        self._moment = self.inflow.now
         associations = self._associations()
         self.recomputed = self._reason(associations)
         if self.recomputed:
+            self.inflow.keep_all()
             journal: Journal | Recomputed = Recomputed(self.query, self._ask)
         else:
             structures = {name: one.structure for name, one in associations.items() if one.structure is not None}
-            journal = Journal(self._plan, Evaluation(moment_at(self._moment), given, doors), structures)
+            journal = self._journal(structures)
             for name, live in journal.live.items():
                 assert isinstance(live, Noted)
+                live.assume_rooted = self.inflow.rooted
                 associations[name].adopt(live)
+                if associations[name].ended or name in self.inflow.finished:
+                    journal.close(name)
             journal.settle()
-            self.recomputed = "; ".join(self._plan.reasons)  # on what is read of the documents
+            # on what is read of the documents, or from items that are kept
+            self.recomputed = "; ".join(dict.fromkeys(each.reason for each in recomputed(self._plan)))
         self._output = Output(journal)
         self._tell(self._output.begin())
 
@@ -333,12 +431,13 @@ class ContinuousQuery:
     def _turn(self, output: Output) -> None:
         """What a stream turns out to be may be more than can be followed by difference."""
         journal, associations = output.journal, self._associations()
-        known = [(one.named, id(one.structure)) for one in associations.values()]
+        known = [(one.named, id(one.structure), one.of_one_root, one.besides) for one in associations.values()]
         if isinstance(journal, Journal) and known != self._known:
             self._known = known
             reason = self._reason(associations)
             if reason:
                 self.recomputed = reason
+                self.inflow.keep_all()
                 for name, live in journal.live.items():
                     associations[name].leave(live)
                 output.turn(Recomputed(self.query, self._ask))
@@ -354,14 +453,38 @@ class ContinuousQuery:
             return "a stream has no root element of its own"
         if any(one.named for one in associations.values()):
             return "a stream has documents with names"
-        if self.inflow.clock != "event" and any(tag.timed for one in structures for tag in one.tags.values()):
-            return "what is to come is in a stream before its time, by another clock than the stream's own"
+        odd = [one for one in associations.values() if not (one.of_one_root or one.skipped)]
+        if any(one.besides or self._rests_on_one_root for one in odd):
+            return "a stream has other than one element at its top"
         return ""
 
     def _ask(self) -> list[Item]:
         """q(T(γ)), from scratch."""
+        if self.modes.emission != "eager" and not self.inflow.is_over(self._associations() or self.inflow.associations):
+            return self._ask_in_mode()
+        return self._asked()
+
+    def _asked(self) -> list[Item]:
+        if len(self.streams) > 1:
+            for stream in self.streams:  # several streams are in the order in which the query names them first
+                self._view(stream)[0].come_last()
         found = self.query(streams=self._view, docs=self._docs, variables=self._variables, now=moment_at(self._moment))
         return found.items()
+
+    def _ask_in_mode(self) -> list[Item]:
+        """… where holes are open. What is not looked into is not certain, and judged as it stands on trial."""
+        if self._plan.strategy is Strategy.NONE:
+            return [] if self.modes.emission == "certain" else self._asked()
+        from xstreamcast.run.continuous.marked_view import Anew, marked_view
+
+        if self._anew is None:
+            self._anew = Anew(self.modes)
+        inflow, evaluation = self.inflow, self._evaluation()
+        views = {
+            name: marked_view(one, self._moment, inflow.watermark, inflow.is_over([name]))
+            for name, one in self._associations().items()
+        }
+        return self._anew.answer(evaluation, views, evaluation.doors["documents"], ended=False)
 
     def _view(self, stream: str) -> Node:
         """T(γ) of a stream."""
@@ -389,13 +512,6 @@ def _stream(part: ast.Node) -> str | None:
         name = part.args[0]
         return name.value if isinstance(name, ast.StringLiteral) else None
     return None
-
-
-def _timely(part: ast.Node) -> bool:
-    """Whether a part of a query looks at the clock, or at lifespans that it ends."""
-    if isinstance(part, ast.FunctionCall | ast.NamedFunctionRef):
-        return part.name.local in _TIMELY
-    return isinstance(part, ast.IntervalProjection | ast.VersionProjection | ast.Now | ast.AllenComparison)
 
 
 def _operator(unit: Unit) -> str:

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.model.structure import UNNAMED
-from xstreamcast.scan.path import NODE
+from xstreamcast.scan.path import NODE, Path
 
 if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
-    from xstreamcast.scan.path import Path
 
 
 def reached_tags(path: Path, structure: Structure) -> set[int]:
@@ -42,3 +41,16 @@ def never_nested(path: Path, structure: Structure | None) -> bool:
         return False
     reached = reached_tags(path, structure)
     return not reached & structure.descendants(reached)
+
+
+def may_be_apart(above: Path, below: Path, structure: Structure | None) -> bool:
+    """Whether nodes of a path may come in other fragments than those of a path above them: there may be many."""
+    if structure is None:
+        return True
+    for length in range(len(above.steps) + 1, len(below.steps) + 1):
+        reached = reached_tags(Path(below.steps[:length]), structure)
+        if below.steps[length - 1].deep:
+            reached |= structure.descendants(reached_tags(Path(below.steps[: length - 1]), structure))
+        if any(structure.tags[tsid].type != "snapshot" for tsid in reached):
+            return True
+    return False

@@ -20,6 +20,7 @@ from xstreamcast.model.function import Array
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Unit
+from xstreamcast.run.continuous.derived import Part
 from xstreamcast.run.continuous.engine import Number, is_seen
 from xstreamcast.run.continuous.journal import Journal, identity
 from xstreamcast.run.continuous.labels import between, in_order
@@ -216,12 +217,13 @@ class Members(Shelf):
         super().__init__(path, numbers)
         self.journal = journal
         self.where = where
-        self.shown: dict[Member, Shown] = {}
-        self.pending: list[tuple[int, Member, Written]] = []
+        self.shown: dict[Member | Part, Shown] = {}
+        self.pending: list[tuple[int, Member | Part, Written]] = []
 
     def look(self) -> None:
         """See what is to be shown of the members that may have changed; raises what cannot be written."""
         self.pending = []
+        self.journal.check(self.where)
         for member in dict.fromkeys(self.journal.touched(self.where)):
             if member.outcome and member.entry.block is not None and is_seen(member):
                 said = written(member.outcome)
@@ -233,8 +235,8 @@ class Members(Shelf):
         self.pending.sort(key=lambda entry: entry[0])
         present = {member for _, member, _ in self.pending}
         left: dict[tuple[object, ...], deque[Shown]] = {}
-        for member, name in self.journal.left.items():
-            if (name, member.unit) == self.where and member in self.shown:
+        for member in self.journal.departed(self.where):
+            if member in self.shown:
                 left.setdefault(identity(member), deque()).append(self.shown.pop(member))
         for member in dict.fromkeys(self.journal.touched(self.where)):
             if member in self.shown and member not in present:
@@ -251,8 +253,10 @@ class Members(Shelf):
         for number, member in enumerate(staying):
             if number not in stay:
                 self.take(self.shown.pop(member))
+        before, end = self.anchor, 0
         for rank, member, said in self.pending:
-            before = self._before(rank)
+            if rank != end:  # not just behind the one before
+                before = self._before(rank)
             known = self.shown.get(member)
             if known is not None and known.before is before:
                 self.put(known, said)
@@ -260,12 +264,12 @@ class Members(Shelf):
                 if known is not None:
                     self.take(known)
                 self.shown[member] = self.insert(before, said)
+            before, end = self.shown[member], rank + len(member.outcome)
         self.pending = []
 
     def _before(self, rank: int) -> Shown:
         """The region before the item of a rank."""
-        name, unit = self.where
-        top = self.journal.live[name].top[unit]
+        top = self.journal.sequence(self.where)
         while rank:
             member, _ = member_at(top, rank)
             shown = self.shown.get(member)

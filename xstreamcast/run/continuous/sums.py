@@ -8,7 +8,6 @@ tree; where it cannot (min, max, distinct-values, string-join) the blocks on the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from typing import Any
 
 from xstreamcast.functions.total import Total
@@ -16,6 +15,7 @@ from xstreamcast.model.atomic import Item
 from xstreamcast.model.convert import atomize
 from xstreamcast.plan.algebra import Concat, Reduce, Reduction, Slice
 from xstreamcast.run.continuous.order import COUNT, Entry, Monoid, Sequence
+from xstreamcast.run.continuous.standing import ordered
 from xstreamcast.run.reductions import State
 
 
@@ -23,7 +23,7 @@ def monoid_of(reduction: Reduction) -> Monoid[Any]:
     """What sums of a reduction's members are made of."""
     if isinstance(reduction, Reduce):
         if reduction.function in ("sum", "avg"):
-            return Monoid(None, _added, _taken)
+            return Monoid(None, _added, _taken, _swapped)
         if reduction.function in ("min", "max", "distinct-values", "string-join"):
             return Monoid(None, _merged)
     return COUNT
@@ -32,7 +32,7 @@ def monoid_of(reduction: Reduction) -> Monoid[Any]:
 def _added(a: Total | None, b: Total | None) -> Total | None:
     if a is None or b is None:
         return a or b
-    made = deepcopy(a)
+    made = a.copied()
     made.merge(b)
     return made
 
@@ -40,8 +40,20 @@ def _added(a: Total | None, b: Total | None) -> Total | None:
 def _taken(a: Total | None, b: Total | None) -> Total | None:
     if a is None or b is None:
         return a
-    made = deepcopy(a)
+    made = a.copied()
     made.unmerge(b)
+    return made if made.count else None
+
+
+def _swapped(total: Total | None, old: Total | None, new: Total | None) -> Total | None:
+    """``_added(_taken(total, old), new)``"""
+    if total is None:
+        return new
+    made = total.copied()
+    if old is not None:
+        made.unmerge(old)
+    if new is not None:
+        made.merge(new)
     return made if made.count else None
 
 
@@ -84,6 +96,18 @@ def members(sequence: Sequence[Any]) -> Iterator[Any]:
                 stack.append(iter(content_of(entry)))
 
 
+def every(sequence: Sequence[Any]) -> Iterator[Any]:
+    """All members of a sequence, hidden ones and those inside of frames too."""
+    waiting = [sequence]
+    while waiting:
+        for entry in waiting.pop():
+            if getattr(entry.item, "places", None) is None:
+                yield entry.item
+                waiting += (entry.item.inner or {}).values()
+            else:
+                waiting.append(content_of(entry))
+
+
 def content_of(entry: Entry[Any]) -> Sequence[Any]:
     """The sequence of the region whose place an entry is."""
     occurrence = entry.item
@@ -96,29 +120,36 @@ def content_of(entry: Entry[Any]) -> Sequence[Any]:
 
 def value(reduction: Reduction, sequence: Sequence[Any], fresh: Callable[[], State]) -> list[Item]:
     """The value of a reduction."""
-    total = sequence.total
     match reduction:
         case Concat():
-            return [item for member in members(sequence) for item in member.outcome]
+            return ordered([item for member in members(sequence) for item in member.outcome])
         case Slice(first, last):
-            return _slice(sequence, max(first, 1), last)
-        case Reduce("count"):
-            return [total]
-        case Reduce("exists"):
-            return [total > 0]
-        case Reduce("empty"):
-            return [total == 0]
-        case Reduce("sum") | Reduce("avg"):
-            state = fresh()
-            if total is not None:
-                state.total = total  # type: ignore[attr-defined]  # a Totalled
-            return state.value()
+            return ordered(_slice(sequence, max(first, 1), last))
         case Reduce():
-            return (fresh() if total is None else total).value()
+            return of_total(reduction, sequence.total, fresh)
     state = fresh()
     for member in members(sequence):
         state.add(member.outcome)
     return state.value()
+
+
+def of_total(reduction: Reduce, total: Any, fresh: Callable[[], State]) -> list[Item]:
+    """The value that a sum comes to."""
+    match reduction.function:
+        case "count":
+            return [total]
+        case "exists":
+            return [total > 0]
+        case "empty":
+            return [total == 0]
+        case "sum" | "avg":
+            state = fresh()
+            if total is not None:
+                state.total = total  # type: ignore[attr-defined]  # a Totalled
+            return state.value()
+        case _:
+            found: State = fresh() if total is None else total
+            return found.value()
 
 
 def _slice(sequence: Sequence[int], first: int, last: int | None) -> list[Item]:

@@ -1,0 +1,542 @@
+"""A reference for emission modes: Kleene's logic, read off the syntax of a query, over T with its open holes in it.
+
+Nothing here is shared with the engine but the parser and the table of regions. A value is a list of entries: an item
+that is there for certain, one that may be there, the doubt whether there is one, or ⊥, which stands for any number of
+unknown items (with the tag, if known, of the hole that they would come from).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kleene_documents import (
+    BOTTOM,
+    OPERATORS,
+    Attribute,
+    Element,
+    Entry,
+    Hole,
+    Text,
+    Value,
+    bottoms,
+    built,
+    compared,
+    items,
+    known,
+    one,
+    printed,
+    serialised,
+    settled,
+    text,
+    whole,
+)
+
+from xstreamcast.lang import ast
+from xstreamcast.model.structure import Structure
+
+# ----------------------------------------------------------------------------------------------------------- evaluation
+
+
+class Kleene:
+    """The value of expressions; with ``optimistic``, holes are empty and what is not refused for certain passes."""
+
+    def __init__(self, documents: Mapping[str, Element], structures: Mapping[str, Structure | None]) -> None:
+        self.documents = documents
+        self.structure = next(iter(structures.values()), None)
+        self.order: dict[int, int] = {}
+        for document in documents.values():
+            self._number(document)
+        self.optimistic = False
+
+    def _number(self, node: Any) -> None:
+        self.order[id(node)] = len(self.order)
+        for child in getattr(node, "children", ()):
+            self._number(child)
+
+    # -- the answer
+
+    def certain(self, body: ast.Expr) -> str:
+        return serialised(self.shown(body, {}))
+
+    def guess(self, body: ast.Expr) -> str:
+        self.optimistic = True
+        try:
+            return serialised(items(self.value(body, {}, None)))
+        finally:
+            self.optimistic = False
+
+    def shown(self, e: ast.Expr, env: dict[Any, Value]) -> list[Any]:
+        """The certain items in the answer's own elements."""
+        match e:
+            case ast.DirectElement():
+                attributes = self._attributes(e, env, None)
+                if attributes is None:
+                    return []
+                content: list[Any] = []
+                for part in e.content:
+                    content += [Text(part.value)] if isinstance(part, ast.LiteralText) else self.shown(part, env)
+                return [built(e.name.local, attributes, content)]
+            case ast.Sequence():
+                return [item for part in e.items for item in self.shown(part, env)]
+            case ast.If():
+                truth = self.truth(e.condition, env, None)
+                if truth is not None:
+                    return self.shown(e.then if truth else e.otherwise, env)
+            case ast.FLWOR() if all(isinstance(clause, ast.LetClause) for clause in e.clauses):
+                bound = dict(env)
+                for clause in e.clauses:
+                    assert isinstance(clause, ast.LetClause)
+                    value = self.value(clause.value, bound, None)
+                    if not known(value):
+                        return []
+                    bound[clause.var.expanded] = value
+                return self.shown(e.result, bound)
+        return [entry.item for entry in self.value(e, env, None) if entry.sure and whole(entry.item, copy=True)]
+
+    # -- values
+
+    def value(self, e: ast.Expr, env: dict[Any, Value], focus: Any) -> Value:
+        match e:
+            case ast.StringLiteral() | ast.IntegerLiteral():
+                return one(e.value)
+            case ast.VarRef():
+                return env[e.name.expanded]
+            case ast.ContextItem():
+                return one(focus)
+            case ast.Sequence():
+                return [entry for part in e.items for entry in self.value(part, env, focus)]
+            case ast.AxisStep():
+                return self.step(e, env, one(focus))
+            case ast.Path():
+                return self.path(e, env, focus)
+            case ast.Filter():
+                return self.filter(e, env, focus)
+            case ast.FLWOR():
+                return self.loop(e, env, focus)
+            case ast.If():
+                return self.choice(e, env, focus)
+            case ast.DirectElement():
+                return self.element(e, env, focus)
+            case ast.Arithmetic():
+                return self.arithmetic(e, env, focus)
+            case ast.FunctionCall() if e.name.local not in ("not", "exists", "empty", "boolean", "true", "false"):
+                return self.call(e, env, focus)
+            case ast.ValueComparison() if not _counts(e):
+                left, right = self.value(e.left, env, focus), self.value(e.right, env, focus)
+                if not (settled(left) and settled(right)):
+                    return [BOTTOM]
+                pair = [*items(left), *items(right)]
+                if max(len(left), len(right)) > 1:
+                    raise ValueError("more than one item")
+                return one(compared(e.op, *pair)) if len(pair) == 2 else []
+        truth = self.truth(e, env, focus)
+        return [BOTTOM] if truth is None else one(truth)
+
+    def path(self, e: ast.Path, env: dict[Any, Value], focus: Any) -> Value:
+        first, *rest = e.steps
+        value = self.value(first, env, focus)
+        for step in rest:
+            if isinstance(step, ast.AxisStep):
+                value = self.step(step, env, value)
+                continue
+            found: Value = []
+            for entry in value:
+                if entry.item is None:
+                    found.append(entry)
+                else:
+                    inner = self.value(step, env, entry.item)
+                    found += inner if entry.sure else [_doubted(one_) for one_ in inner]
+            value = found
+        return value
+
+    def step(self, e: ast.AxisStep, env: dict[Any, Value], context: Value) -> Value:
+        nodes: dict[int, Entry] = {}
+        rest: Value = []
+        for entry in context:
+            found = [entry] if entry.item is None else list(self.axis(e, entry.item))
+            if entry.bottom:
+                found = self.beyond(e, entry.tag)
+            elif entry.item is not None:
+                found = self.passing(e.predicates, found, env)
+            for one_ in found:
+                if one_.item is None:
+                    rest.append(one_)
+                else:
+                    sure = one_.sure and entry.sure
+                    before = nodes.get(id(one_.item))
+                    nodes[id(one_.item)] = Entry(one_.item, sure or (before is not None and before.sure))
+        return [*sorted(nodes.values(), key=lambda entry: self._place(entry.item)), *rest]
+
+    def _place(self, item: Any) -> tuple[int, str]:
+        if isinstance(item, Attribute):
+            return self.order[id(item.parent)], item.name
+        return self.order.get(id(item), 0), ""
+
+    def axis(self, e: ast.AxisStep, node: Any) -> Iterator[Entry]:
+        match e.axis:
+            case "self":
+                if self.matches(e.test, node):
+                    yield Entry(node)
+            case "parent":
+                if node.parent is not None:
+                    yield Entry(node.parent)
+            case "attribute":
+                if isinstance(node, Element):
+                    name = e.test.name.local if isinstance(e.test, ast.NameTest) else None
+                    for key, value in node.attributes.items():
+                        if name in (None, key):
+                            yield Entry(_attribute(node, key, value))
+            case "child" | "descendant" | "descendant-or-self":
+                if e.axis == "descendant-or-self" and self.matches(e.test, node):
+                    yield Entry(node)
+                for child in getattr(node, "children", ()):
+                    if isinstance(child, Hole):
+                        if not self.optimistic:
+                            yield from self.beyond(e, child.tag, inside=False)
+                        continue
+                    if self.matches(e.test, child) and e.axis != "descendant-or-self":
+                        yield Entry(child)
+                    if e.axis != "child":
+                        yield from self.axis(e, child)
+            case _:
+                raise NotImplementedError(e.axis)
+
+    def beyond(self, e: ast.AxisStep, tag: int | None, inside: bool = True) -> Value:
+        """What a step finds in the elements that a hole may hold (``inside``), or as these."""
+        if tag is None or self.structure is None:
+            return [BOTTOM]
+        if e.axis == "attribute" or not isinstance(e.test, ast.NameTest):
+            if e.axis == "descendant-or-self":
+                reached = {tag, *self.structure.descendants({tag})}
+                return [Entry(None, False, True, found) for found in sorted(reached)]
+            if isinstance(e.test, ast.Wildcard) and e.axis != "attribute":
+                children = self.structure.tags[tag].children
+                return [Entry(None, False, True, t) for t in (children if inside else (tag,))]
+            return [BOTTOM]
+        if e.axis == "self":
+            reached = {tag}
+        elif e.axis == "child":
+            reached = set(self.structure.tags[tag].children) if inside else {tag}
+        else:
+            reached = self.structure.descendants({tag}) | (set() if inside else {tag})
+        fitting = [found for found in sorted(reached) if self.structure.tags[found].name == e.test.name.local]
+        return [Entry(None, False, True, found) for found in fitting]
+
+    def matches(self, test: Any, node: Any) -> bool:
+        if isinstance(test, ast.NameTest):
+            return isinstance(node, Element) and node.name == test.name.local
+        if isinstance(test, ast.Wildcard):
+            return isinstance(node, Element) and bool(node.name)
+        if isinstance(test, ast.KindTest):
+            return test.kind == "node" or (test.kind == "text" and isinstance(node, Text))
+        raise NotImplementedError(test)
+
+    def passing(self, predicates: tuple[ast.Expr, ...], found: Value, env: dict[Any, Value]) -> Value:
+        """Predicates; a position among what is not known is not known."""
+        if any(_positional(p) for p in predicates):
+            sure = known(found) and all(
+                settled(self.value(p, env, item)) for p in predicates for item in items(found) if not _counted(p)
+            )
+            if not sure:
+                return [BOTTOM] if found else []
+            chosen = items(found)
+            for p in predicates:
+                chosen = [
+                    item for number, item in enumerate(chosen, 1) if self.numbered(p, env, item, number, len(chosen))
+                ]
+            return [Entry(item) for item in chosen]
+        for p in predicates:
+            kept: Value = []
+            for entry in found:
+                if entry.item is None:
+                    kept.append(entry)
+                    continue
+                truth = self.judged(p, env, entry.item)
+                if truth is None:
+                    kept.append(Entry(entry.item, False))
+                elif truth:
+                    kept.append(entry)
+            found = kept
+        return found
+
+    def judged(self, p: ast.Expr, env: dict[Any, Value], focus: Any) -> bool | None:
+        if not self.optimistic:
+            return self.truth(p, env, focus)
+        self.optimistic = False
+        try:
+            return self.truth(p, env, focus) is not False
+        finally:
+            self.optimistic = True
+
+    def numbered(self, p: ast.Expr, env: dict[Any, Value], item: Any, number: int, last: int) -> bool:
+        if isinstance(p, ast.IntegerLiteral):
+            return p.value == number
+        if isinstance(p, ast.FunctionCall) and p.name.local == "last":
+            return number == last
+        if _counted(p):
+            assert isinstance(p, ast.GeneralComparison)
+            assert isinstance(p.right, ast.IntegerLiteral)
+            return OPERATORS[p.op](number, p.right.value)
+        return bool(self.judged(p, env, item))
+
+    def filter(self, e: ast.Filter, env: dict[Any, Value], focus: Any) -> Value:
+        base = self.value(e.base, env, focus)
+        if any(_positional(p) for p in e.predicates) and not known(base):
+            return [BOTTOM]
+        return self.passing(e.predicates, base, env)
+
+    # -- loops
+
+    def loop(self, e: ast.FLWOR, env: dict[Any, Value], focus: Any) -> Value:
+        tuples: list[tuple[dict[Any, Value] | None, bool]] = [(env, True)]  # None: a tuple of which nothing is known
+        for clause in e.clauses:
+            made: list[tuple[dict[Any, Value] | None, bool]] = []
+            if isinstance(clause, ast.OrderClause):
+                tuples = self.sorted(clause, tuples, focus)
+                continue
+            for bound, sure in tuples:
+                if bound is None:
+                    made.append((None, False))
+                    continue
+                match clause:
+                    case ast.ForClause():
+                        value = self.value(clause.source, bound, focus)
+                        if clause.position is not None and not known(value):
+                            made.append((None, False))
+                            continue
+                        for number, entry in enumerate(value, 1):
+                            inner = bound | {clause.var.expanded: one(entry.item)}
+                            if clause.position is not None:
+                                inner[clause.position.expanded] = one(number)
+                            made.append((None, False) if entry.item is None else (inner, sure and entry.sure))
+                    case ast.LetClause():
+                        value = self.value(clause.value, bound, focus)
+                        made.append((bound | {clause.var.expanded: value}, sure) if known(value) else (None, False))
+                    case ast.WhereClause():
+                        truth = self.judged(clause.condition, bound, focus)
+                        if truth is not False:
+                            made.append((bound, sure and truth is True))
+                    case _:
+                        raise NotImplementedError(clause)
+            tuples = made
+        found: Value = []
+        for bound, sure in tuples:
+            if bound is None:
+                found.append(BOTTOM)
+            else:
+                value = self.value(e.result, bound, focus)
+                found += value if sure else [Entry(None, False), *[_doubted(entry) for entry in value]]
+        return found
+
+    def sorted(self, clause: ast.OrderClause, tuples: list[Any], focus: Any) -> list[Any]:
+        keyed = []
+        for bound, sure in tuples:
+            if bound is None:
+                keyed.append(((1,), (None, False)))
+                continue
+            key: list[Any] = [0]
+            for by in clause.keys:
+                value = self.value(by.key, bound, focus)
+                sure = sure and settled(value)
+                atomic = [text(item) for item in items(value)]
+                key += [(1, atomic[0]) if atomic else (0,)]
+                assert not by.descending
+            keyed.append((tuple(key), (bound, sure)))
+        return [made for _, made in sorted(keyed, key=lambda pair: pair[0])]
+
+    # -- the rest
+
+    def choice(self, e: ast.If, env: dict[Any, Value], focus: Any) -> Value:
+        truth = self.truth(e.condition, env, focus)
+        if truth is not None:
+            return self.value(e.then if truth else e.otherwise, env, focus)
+        then, otherwise = self.value(e.then, env, focus), self.value(e.otherwise, env, focus)
+        agree = settled(then, True) and settled(otherwise, True)
+        return then if agree and serialised(items(then)) == serialised(items(otherwise)) else [BOTTOM]
+
+    def _attributes(self, e: ast.DirectElement, env: dict[Any, Value], focus: Any) -> dict[str, str] | None:
+        made = {}
+        for attribute in e.attributes:
+            parts = []
+            for part in attribute.value:
+                if isinstance(part, ast.LiteralText):
+                    parts.append(part.value)
+                else:
+                    value = self.value(part, env, focus)
+                    if not settled(value):
+                        return None
+                    parts.append(" ".join(printed(text(item)) for item in items(value)))
+            made[attribute.name.local] = "".join(parts)
+        return made
+
+    def element(self, e: ast.DirectElement, env: dict[Any, Value], focus: Any) -> Value:
+        attributes = self._attributes(e, env, focus)
+        content: list[Any] = []
+        for part in e.content:
+            if isinstance(part, ast.LiteralText):
+                content.append(Text(part.value))
+                continue
+            value = self.value(part, env, focus)
+            if not settled(value, copy=True) and not self.optimistic:
+                return [BOTTOM]
+            content += items(value)
+        return [BOTTOM] if attributes is None else one(built(e.name.local, attributes, content))
+
+    def arithmetic(self, e: ast.Arithmetic, env: dict[Any, Value], focus: Any) -> Value:
+        left, right = self.value(e.left, env, focus), self.value(e.right, env, focus)
+        if not (settled(left) and settled(right)) and not self.optimistic:
+            return [BOTTOM]
+        numbers = [float(v) if isinstance(v, str) else v for v in (text(x) for x in [*items(left), *items(right)])]
+        return (
+            one({"+": operator.add, "-": operator.sub, "*": operator.mul}[e.op](*numbers)) if len(numbers) > 1 else []
+        )
+
+    def call(self, e: ast.FunctionCall, env: dict[Any, Value], focus: Any) -> Value:
+        name = e.name.local
+        if name == "stream":
+            assert isinstance(e.args[0], ast.StringLiteral)
+            return one(self.documents[e.args[0].value])
+        if name in ("position", "last"):
+            return one(0)  # looked at where predicates are
+        values = [self.value(arg, env, focus) for arg in e.args] or [one(focus)]
+        if not self.optimistic:
+            enough = known if name in ("count", "name") else settled
+            if not all(enough(value) for value in values):
+                return [BOTTOM]
+        found = items(values[0])
+        if name in ("string", "number", "contains", "name") and len(found) > 1:
+            raise ValueError("more than one item")
+        match name:
+            case "count":
+                return one(len(found))
+            case "sum":
+                return one(sum(float(text(item)) for item in found))
+            case "string":
+                return one("".join(printed(text(item)) for item in found))
+            case "data":
+                return [Entry(text(item)) for item in found]
+            case "number":
+                return one(float(text(found[0])) if found else float("nan"))
+            case "string-join":
+                return one(printed(text(items(values[1])[0])).join(printed(text(item)) for item in found))
+            case "distinct-values":
+                return [Entry(item) for item in dict.fromkeys(text(item) for item in found)]
+            case "contains":
+                return one(printed(text(items(values[1])[0])) in "".join(printed(text(item)) for item in found))
+            case "name":
+                return one(found[0].name if found else "")
+        raise NotImplementedError(name)
+
+    # -- conditions
+
+    def truth(self, e: ast.Expr, env: dict[Any, Value], focus: Any) -> bool | None:
+        match e:
+            case ast.And():
+                found = [self.truth(part, env, focus) for part in e.operands]
+                return False if False in found else None if None in found else True
+            case ast.Or():
+                found = [self.truth(part, env, focus) for part in e.operands]
+                return True if True in found else None if None in found else False
+            case ast.FunctionCall() if e.name.local in ("not", "exists", "empty", "boolean", "true", "false"):
+                match e.name.local:
+                    case "true" | "false":
+                        return e.name.local == "true"
+                    case "boolean":
+                        return self.truth(e.args[0], env, focus)
+                    case "not":
+                        inner = self.truth(e.args[0], env, focus)
+                        return None if inner is None else not inner
+                    case "exists":
+                        return _some(self.value(e.args[0], env, focus))
+                    case _:
+                        inner = _some(self.value(e.args[0], env, focus))
+                        return None if inner is None else not inner
+            case ast.Quantified():
+                inner = self.quantified(e, 0, env, focus)
+                return inner if not e.every or inner is None else not inner
+            case ast.If():
+                condition = self.truth(e.condition, env, focus)
+                then, otherwise = self.truth(e.then, env, focus), self.truth(e.otherwise, env, focus)
+                if condition is None:
+                    return then if then == otherwise else None
+                return then if condition else otherwise
+            case ast.GeneralComparison() | ast.ValueComparison() if _counts(e):
+                return self.bounded(e, env, focus)
+            case ast.GeneralComparison():
+                return self.comparison(e, env, focus)
+            case ast.AxisStep() | ast.Path() | ast.Filter() | ast.Sequence():
+                return _some(self.value(e, env, focus))
+        value = self.value(e, env, focus)
+        if not settled(value):
+            return None
+        found = items(value)
+        return bool(found) and (isinstance(found[0], Element | Text | Attribute) or bool(found[0]))
+
+    def comparison(self, e: ast.GeneralComparison, env: dict[Any, Value], focus: Any) -> bool | None:
+        left, right = self.value(e.left, env, focus), self.value(e.right, env, focus)
+        witnesses = [[entry.item for entry in side if entry.sure and whole(entry.item)] for side in (left, right)]
+        if any(compared(e.op, a, b) for a in witnesses[0] for b in witnesses[1]):
+            return True
+        if any(not items(side) and not bottoms(side) for side in (left, right)):
+            return False
+        if any(bottoms(side) or not all(whole(item) for item in items(side)) for side in (left, right)):
+            return None
+        return None if any(compared(e.op, a, b) for a in items(left) for b in items(right)) else False
+
+    def bounded(self, e: Any, env: dict[Any, Value], focus: Any) -> bool | None:
+        """``count(x) op n``."""
+        value = self.value(e.left.args[0], env, focus)
+        least = sum(entry.sure for entry in value)
+        most = None if bottoms(value) else len(items(value))
+        candidates = range(least, (least + e.right.value + 2 if most is None else most) + 1)
+        found = {OPERATORS[e.op](count, e.right.value) for count in candidates}
+        return found.pop() if len(found) == 1 else None
+
+    def quantified(self, e: ast.Quantified, number: int, env: dict[Any, Value], focus: Any) -> bool | None:
+        """Whether some tuple fulfils the condition (of ``every``: fails it)."""
+        if number == len(e.bindings):
+            truth = self.truth(e.condition, env, focus)
+            return truth if not e.every or truth is None else not truth
+        binding = e.bindings[number]
+        found: set[bool | None] = set()
+        for entry in self.value(binding.source, env, focus):
+            if entry.item is None:
+                found.add(None if entry.bottom else False)
+            else:
+                truth = self.quantified(e, number + 1, env | {binding.var.expanded: one(entry.item)}, focus)
+                found.add(truth if entry.sure or truth is False else None)
+        return True if True in found else None if None in found else False
+
+
+def _some(value: Value) -> bool | None:
+    """Whether there is an item: for certain, perhaps, or certainly not."""
+    if any(entry.sure for entry in value):
+        return True
+    return None if items(value) or bottoms(value) else False
+
+
+def _doubted(entry: Entry) -> Entry:
+    return Entry(entry.item, False, entry.bottom, entry.tag)
+
+
+def _counts(e: Any) -> bool:
+    left = e.left
+    return isinstance(left, ast.FunctionCall) and left.name.local == "count" and isinstance(e.right, ast.IntegerLiteral)
+
+
+def _counted(p: ast.Expr) -> bool:
+    """``position() op n``, ``last()``, or a number."""
+    if isinstance(p, ast.GeneralComparison):
+        return isinstance(p.left, ast.FunctionCall) and p.left.name.local == "position"
+    return isinstance(p, ast.IntegerLiteral) or (isinstance(p, ast.FunctionCall) and p.name.local == "last")
+
+
+def _positional(p: ast.Expr) -> bool:
+    return _counted(p)
+
+
+def _attribute(node: Element, key: str, value: str) -> Attribute:
+    kept: dict[str, Attribute] = node.__dict__.setdefault("held", {})
+    return kept.setdefault(key, Attribute(key, value, node))

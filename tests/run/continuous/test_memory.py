@@ -1,0 +1,122 @@
+"""What is kept is what may still matter: memory follows the document, not the number of changes."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+import xstreamcast
+from xstreamcast.cast import regions
+from xstreamcast.model.change import Change, Fill, Remove, Replace
+from xstreamcast.run.continuous import grove
+
+STRUCTURE = """<stream:structure xmlns:stream="urn:xstreamcast:stream">
+  <tag id="1" name="r" type="snapshot">
+    <tag id="2" name="group" type="filler">
+      <tag id="3" name="b" type="filler" reuse="no"><tag id="4" name="x" type="snapshot"/></tag>
+    </tag>
+    <tag id="5" name="o" type="filler"/>
+  </tag>
+</stream:structure>"""
+GROUPS, SIZE = 4, 5
+
+
+def content(numbers: list[int]) -> bytes:
+    return b"<group>%s</group>" % b"".join(b'<stream:hole id="%d" tsid="3"/>' % number for number in numbers)
+
+
+def ever_new(updates: int) -> Iterator[Change]:
+    """A document of one size: in each update a record goes, and one that has not been comes in its place."""
+    holes = b"".join(b'<stream:hole id="%d" tsid="2"/>' % group for group in range(1, GROUPS + 1))
+    yield Fill(region=0, content=b"<r>%s</r>" % holes)
+    last = 100
+    groups: list[list[int]] = []
+    for group in range(GROUPS):
+        groups.append(list(range(last, last + SIZE)))
+        last += SIZE
+        yield Fill(region=group + 1, tsid=2, content=content(groups[group]))
+        for number in groups[group]:
+            yield Fill(region=number, tsid=3, content=b"<b><x>%d</x></b>" % number)
+    for update in range(updates):
+        numbers = groups[update % GROUPS]
+        gone = numbers.pop(0)
+        numbers.append(last)
+        yield Replace(region=1 + update % GROUPS, tsid=2, content=content(numbers))
+        if update % 3 == 0:
+            yield Remove(region=gone)
+        yield Fill(region=last, tsid=3, content=b"<b><x>%d</x></b>" % last)
+        last += 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'sum(stream("s")//b/x)',
+        'for $b in stream("s")//b where $b/x mod 2 = 0 return $b/x',
+        'for $g in stream("s")/r/group return <g>{ count($g/b) }</g>',
+    ],
+    ids=["sum", "where", "groups"],
+)
+def test_updates_with_numbers_that_are_not_used_again_leave_nothing_behind(text: str) -> None:
+    query = xstreamcast.continuous(text, structures=STRUCTURE)
+    counts = []
+    for number, change in enumerate(ever_new(1600)):
+        query.feed(change, "s")
+        if number in (1500, 3000):
+            gc.collect()
+            counts.append((len(gc.get_objects()), query.state()["streams"]["s"]))
+    (before, early), (after, late) = counts
+    assert abs(after - before) < 100, "no more objects than before"
+    assert late["regions"] == early["regions"] <= 1 + GROUPS + GROUPS * SIZE + 1
+    assert abs(late["bytes"] - early["bytes"]) < 100
+    live = query._begun().journal.live["s"]  # type: ignore[union-attr]
+    assert len(live.holes) <= 2 + GROUPS + GROUPS * SIZE
+
+
+def test_a_number_that_is_not_used_again_stays_gone() -> None:
+    query = xstreamcast.continuous('count(stream("s")//b)', structures=STRUCTURE)
+    for change in ever_new(1):
+        query.feed(change, "s")
+    assert query.text() == str(GROUPS * SIZE)
+    query.feed(Fill(region=100, tsid=3, content=b"<b><x>100</x></b>"), "s")  # a carousel sends it once more
+    query.feed(Replace(region=1, tsid=2, content=content([100, 101])), "s")
+    assert query.text() == str(GROUPS * SIZE - SIZE + 1)
+
+
+def test_bytes_are_those_that_are_held() -> None:
+    query = xstreamcast.continuous('count(stream("s")//b)')
+    query.feed(Fill(region=0, content=b'<r><stream:hole id="1"/></r>'), "s")
+    for number in range(50):
+        query.feed(Replace(region=1, content=b"<b>%d</b>" % (number % 10 + 10) * 20), "s")
+    assert query.state()["streams"]["s"]["bytes"] == 28 + 20 * len(b"<b>10</b>")
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regions, "MEMORY_BUDGET", 2000)
+    monkeypatch.setattr(grove, "TREE_BUDGET", 4000)
+
+
+@pytest.mark.usefixtures("narrow")
+def test_beyond_a_budget_contents_are_on_disk_and_trees_are_made_again() -> None:
+    text = 'for $g in stream("s")/r/g return <g>{ sum($g/x) }</g>'
+    query, wide = xstreamcast.continuous(text), xstreamcast.continuous(text)
+    holes = b"".join(b'<stream:hole id="%d"/>' % number for number in range(1, 41))
+    changes: list[Change] = [Fill(region=0, content=b"<r>%s</r>" % holes)]
+    inner = b"<g>%s<stream:hole id='%d'/></g>"
+    changes += [Fill(region=k, content=inner % (b"<x>%d</x>" % k * 10, 100 + k)) for k in range(1, 41)]
+    changes += [Fill(region=100 + k, content=b"<x>1000</x>") for k in range(1, 41)]
+    for n in range(5):
+        changes += [Replace(region=k, content=inner % (b"<x>%d</x>" % (k + n) * 10, 100 + k)) for k in range(1, 41)]
+    sizes = []
+    for change in changes:
+        query.feed(change, "s")
+        sizes.append(query.state()["streams"]["s"])
+    regions.MEMORY_BUDGET, grove.TREE_BUDGET = 1 << 28, 1 << 28  # type: ignore[misc]  # for the other one
+    wide.feed_many(changes, "s")
+    assert query.text() == wide.text()
+    assert max(one["bytes"] for one in sizes) <= 2000
+    assert max(one["trees"] for one in sizes) <= 4000 + max(len(change.content) * 50 for change in changes)  # type: ignore[attr-defined]
+    assert 0 < sizes[-1]["spilled"] <= 2 * sizes[80]["spilled"], "room on disk is used again"

@@ -1,0 +1,128 @@
+"""What is known of a region: its fillings, untimed, versions and events, and which of them are seen at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from xstreamcast.errors import Place
+from xstreamcast.model.content import Content, Opened
+from xstreamcast.model.time import NOW, Instant, Interval, event_lifespan, version_lifespan
+
+if TYPE_CHECKING:
+    from xstreamcast.model.tree import Tree
+
+Key = tuple[Any, ...]
+"""The place of a filling among those of its region."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """Where a content lies in the store's file; and its holes, if they are known."""
+
+    offset: int
+    length: int
+    opened: Opened | None = None
+
+
+class Grown:
+    """A tree with the contents of some fillings; ``tree`` is None once it has been dropped."""
+
+    __slots__ = ("fillings", "size", "tree")
+
+    def __init__(self, tree: Tree, size: int) -> None:
+        self.tree: Tree | None = tree
+        self.size = size
+        self.fillings = 0
+
+
+@dataclass(slots=True)
+class Filling:
+    """One filler of a region: its content (None: its life has ended), and the regions that lie in that content.
+
+    ``digest`` is that of the content where the content itself is not kept as it came.
+    """
+
+    content: Content | Opened | OnDisk | None
+    digest: bytes
+    tsid: int | None
+    version: int | None
+    place: Place
+    valid_time: Instant | None = None
+    inline: tuple[Region, ...] = ()
+    native: bool = False  # the content stands where it stood when it came, inside another content
+    grown: Grown | None = None  # the tree that its content has been parsed into
+    row: int = 0  # of the wrapper around its content there
+    size: int = 0  # bytes of content that it holds in memory
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether a content has holes, or regions within, as far as is known without reading it."""
+        content = self.content
+        opened = content.opened if isinstance(content, OnDisk) else content
+        if isinstance(opened, Opened):
+            return opened.marks is not None and bool((opened.marks[:, 2] >= 0).any())
+        return bool(opened.holes) if isinstance(opened, Content) else content is not None
+
+
+_NO_VERSIONS: Final[dict[tuple[int | None, Instant], Filling]] = {}
+_NO_EVENTS: Final[dict[tuple[int | None, Instant, int, bytes], Filling]] = {}
+"""Most regions have none: these stand for it, and are never written to."""
+
+
+@dataclass(slots=True)
+class Region:
+    """What is known of one region. Content, visibility and freezing each follow the versions on their own."""
+
+    id: int
+    current: Filling | None = None
+    versions: dict[tuple[int | None, Instant], Filling] = field(default_factory=lambda: _NO_VERSIONS)
+    events: dict[tuple[int | None, Instant, int, bytes], Filling] = field(default_factory=lambda: _NO_EVENTS)
+    before: tuple[Region, ...] = ()
+    after: tuple[Region, ...] = ()
+    hidden: bool = False
+    hidden_version: int | None = None
+    frozen: bool = False
+    frozen_version: int | None = None
+    dead: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether there is no more to it than one filling, without a time."""
+        return not (self.versions or self.events or self.hidden or self.before or self.after)
+
+    @property
+    def filled(self) -> bool:
+        """Whether any filler is known, be it that its life has ended."""
+        return self.current is not None or bool(self.versions) or bool(self.events)
+
+    def fillings(self) -> Iterator[Filling]:
+        """All of them, untimed, versions and events."""
+        if self.current is not None:
+            yield self.current
+        yield from self.versions.values()
+        yield from self.events.values()
+
+    def visible(self, now: Instant) -> list[tuple[Key, Filling, Interval | None]]:
+        """The fillings that are seen at a time, with keys that sort as they stand in the region, and their lifespans.
+
+        Untimed ones come first, then (vtFrom, version). Never by arrival: events that nothing else tells apart are
+        ordered by the digest of what they say.
+        """
+        current = self.current
+        seen: list[tuple[Key, Filling, Interval | None]] = []
+        if current is not None and current.content is not None:
+            seen.append(((0,), current, None))
+        if self.versions:
+            ends: dict[int | None, Instant] = {}
+            for (tsid, begin), filling in sorted(self.versions.items(), key=lambda e: e[0][1], reverse=True):
+                if begin <= now:
+                    if filling.content is not None:
+                        lifespan = version_lifespan(begin, ends.get(tsid, NOW))
+                        seen.append(((1, begin, filling.version or 0, tsid or 0, b""), filling, lifespan))
+                    ends[tsid] = begin  # vtTo = the next vtFrom among fillers of the same hole and tsid
+        for (tsid, at, version, digest), filling in self.events.items():
+            if at <= now:
+                seen.append(((1, at, version, tsid or 0, digest), filling, event_lifespan(at)))
+        return seen

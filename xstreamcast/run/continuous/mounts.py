@@ -1,0 +1,174 @@
+"""Where things stand in T(γ): places of holes, the contents seen there, and the members found in them.
+
+An :class:`Occurrence` is one place of a hole (XFrag's association: filler ↔ hole ↔ record; a hole id that occurs twice
+has two). A filling seen there is a :class:`Mount`. A :class:`Member` is a record of a unit. Rows of a content count
+from its wrapper, whatever tree it has been parsed into: the tree may be dropped, and made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from xstreamcast.model.time import Interval, format_instant
+from xstreamcast.run.temporal import VT_FROM, VT_TO
+
+if TYPE_CHECKING:
+    from xstreamcast.cast.regions import Filling, Region
+    from xstreamcast.model.tree import Tree
+    from xstreamcast.run.continuous.grove import Grove
+    from xstreamcast.run.continuous.live import Live
+    from xstreamcast.run.continuous.marks import Mark
+    from xstreamcast.run.continuous.order import Entry, Sequence
+
+Attributes = tuple[tuple[int, int, str], ...]
+
+
+class Above:
+    """An element around something: what a record sees of its ancestors."""
+
+    __slots__ = ("attributes", "below", "header", "name", "parent", "prefix")
+
+    def __init__(self, parent: Above | None, name: int, prefix: int, attributes: Attributes) -> None:
+        self.parent = parent
+        self.name = name
+        self.prefix = prefix
+        self.attributes = attributes
+        self.below: dict[tuple[int, int], Above] = {}
+        """Those in it that show no attributes, by name and prefix: one for all."""
+        self.header: Any = None
+        """The rows of the chain, once a document has been made with it (:mod:`assemble`)."""
+
+    def same(self, other: Above | None) -> bool:
+        """Whether a query sees no difference between two chains of ancestors."""
+        mine: Above | None = self
+        while mine is not other:
+            if mine is None or other is None:
+                return False
+            if (mine.name, mine.attributes) != (other.name, other.attributes):
+                return False
+            mine, other = mine.parent, other.parent
+        return True
+
+
+class Member:
+    """One record of a unit where it stands now.
+
+    ``outcome``: the items its last evaluation gave; None before the first. ``inner``: of a frame, by unit, its members.
+    """
+
+    __slots__ = ("above", "entry", "inner", "mount", "outcome", "row", "state", "unit")
+
+    def __init__(self, unit: int, above: Above | None, mount: Any, row: int, state: int, entry: Any) -> None:
+        self.unit = unit
+        self.above = above
+        self.mount: Mount = mount
+        self.row = row
+        self.state = state
+        self.entry: Entry[Any] = entry
+        self.outcome: Any = None
+        self.inner: dict[int, Sequence[Any]] | None = None
+
+
+_NONE: dict[int, int] = {}
+
+
+class Mount:
+    """A filling where it is seen, and what the walk found in it.
+
+    ``holes``: by row; ``passed``: the ids and tags of those into which nobody looks.
+    """
+
+    __slots__ = ("entries", "filling", "grove", "holes", "key", "lifespan", "members", "occurrence", "passed")
+
+    def __init__(
+        self, occurrence: Occurrence, filling: Filling, key: tuple[Any, ...], lifespan: Interval | None, grove: Grove
+    ) -> None:
+        self.occurrence = occurrence
+        self.filling = filling
+        self.key = key
+        self.lifespan = lifespan
+        self.grove = grove
+        self.entries: list[Entry[Any]] = []
+        self.holes: dict[int, Occurrence] = {}
+        self.members: list[Member] = []
+        self.passed: dict[int, int] = _NONE
+
+    @property
+    def tree(self) -> tuple[Tree, int]:
+        """The tree that the content is in, and the row of its wrapper there."""
+        return self.grove.tree(self.filling)
+
+
+_NOBODY: tuple[Any, ...] = ()
+
+
+class Occurrence:
+    """A place of a region in T. ``around``: the members of its own mount whose evaluation reads it.
+
+    ``places`` and ``content``, by unit: its entry in the sequence around, and the sequence of what is in it. ``tsid``:
+    the tag that its hole names; ``open``: set while it may take a filler, where the query asks for that.
+    """
+
+    __slots__ = (
+        "above", "after", "around", "before", "content", "hidden", "id", "inline", "mounts", "open", "parent", "places",
+        "region", "state", "tsid",
+    )  # fmt: skip
+
+    def __init__(self, id: int, region: Region | None, state: int, above: Above | None, inline: bool) -> None:
+        self.id = id
+        self.region = region
+        self.state = state
+        self.above = above
+        self.inline = inline
+        self.hidden = False
+        self.tsid: int | None = None
+        self.open: Mark | None = None
+        self.parent: Mount | None = None
+        self.around: tuple[Member, ...] = ()
+        self.places: dict[int, Entry[Any]] = {}
+        self.content: dict[int, Sequence[Any]] = {}
+        self.mounts: dict[int, Mount] = {}
+        self.before: tuple[Occurrence, ...] = _NOBODY
+        self.after: tuple[Occurrence, ...] = _NOBODY
+
+    def readers(self) -> Iterator[Member]:
+        """The members whose evaluation reads it, in all the contents around."""
+        occurrence = self
+        while True:
+            yield from occurrence.around
+            if occurrence.parent is None:
+                return
+            occurrence = occurrence.parent.occurrence
+
+
+def side_by_side(occurrence: Occurrence) -> Iterator[Occurrence]:
+    """A place and the siblings that stand before and after it, and beside these, in order; however long the chain."""
+    waiting = [(occurrence, False)]
+    while waiting:
+        place, reached = waiting.pop()
+        if reached or not (place.before or place.after):
+            yield place
+        else:
+            waiting += [(sibling, False) for sibling in reversed(place.after)]
+            waiting.append((place, True))
+            waiting += [(sibling, False) for sibling in reversed(place.before)]
+
+
+class Home:
+    """Whose an outermost sequence is: a unit's in the document, or in a frame. It hears when the sequence changes."""
+
+    __slots__ = ("live", "member", "unit")
+
+    def __init__(self, live: Live, unit: int, member: Member | None) -> None:
+        self.live = live
+        self.unit = unit
+        self.member = member
+
+    def moved(self) -> None:
+        self.live.changed[self] = None
+
+
+def lifespan_attributes(lifespan: Interval) -> list[tuple[int, int, str]]:
+    """vtFrom and vtTo as the temporal view has them."""
+    return [(VT_FROM, 0, format_instant(lifespan.begin)), (VT_TO, 0, format_instant(lifespan.end))]

@@ -1,0 +1,204 @@
+"""Walking a content along the states of the route: members, frames and holes are found, each once.
+
+What nobody looks at is passed over. An element below which nothing can begin is not entered, unless there are holes
+somewhere in the content: what fills these may be read with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from xstreamcast.model.change import STREAM_NAMESPACE
+from xstreamcast.model.names import ATTRIBUTE, ELEMENT, intern
+from xstreamcast.run.continuous.mounts import (
+    Above,
+    Home,
+    Member,
+    Mount,
+    Occurrence,
+    lifespan_attributes,
+    side_by_side,
+)
+from xstreamcast.run.continuous.order import Entry, Sequence
+from xstreamcast.scan.automaton import DEAD
+
+if TYPE_CHECKING:
+    from xstreamcast.cast.regions import Region
+    from xstreamcast.run.continuous.live import Live
+
+HOLE: Final = intern(ELEMENT, STREAM_NAMESPACE, "hole")
+MUTABLE: Final = intern(ELEMENT, STREAM_NAMESPACE, "mutable")
+ID: Final = intern(ATTRIBUTE, "", "id")
+TSID: Final = intern(ATTRIBUTE, "", "tsid")
+
+Found = dict[int, list[Entry[Any]]]
+"""By unit, the entries of what has been found, in order."""
+
+
+class Walk:
+    """One walk through a content. ``kept``: the occurrences that its holes had in the content before, by id."""
+
+    __slots__ = ("base", "holes", "inline", "kept", "live", "mount", "new", "passed", "route", "tree")
+
+    def __init__(
+        self, live: Live, mount: Mount, kept: dict[int, list[Occurrence]], inline: Iterator[Region], holes: bool
+    ) -> None:
+        self.live = live
+        self.route = live.route
+        self.mount = mount
+        self.tree, self.base = mount.tree
+        self.kept = kept
+        self.inline = inline
+        self.holes = holes
+        self.new: list[Occurrence] = []
+        self.passed: dict[int, int] = {}
+
+    def run(self, found: Found) -> None:
+        """Walk through all of it."""
+        occurrence = self.mount.occurrence
+        self.children(self.base, occurrence.state, occurrence.above, (), found, top=True)
+        if self.passed:
+            self.mount.passed = self.passed
+
+    def children(
+        self, row: int, state: int, above: Above | None, around: tuple[Member, ...], found: Found, top: bool = False
+    ) -> None:
+        tree = self.tree
+        kinds, names, sizes = tree.kind, tree.name, tree.size
+        child, end = tree.first_child(row), row + sizes[row]
+        while child <= end:
+            if kinds[child] == ELEMENT:
+                name = names[child]
+                if name in (HOLE, MUTABLE):
+                    self.hole(child, name == MUTABLE, state, above, around, found)
+                else:
+                    to = self.route.element(state, name)
+                    if to == DEAD:
+                        self.skip(child)
+                    else:
+                        self.element(child, to, above, around, found, top)
+            child += sizes[child] + 1
+
+    def skip(self, row: int) -> None:
+        """The regions within what nobody looks at have been met, all the same."""
+        tree = self.tree
+        if self.holes:
+            at, end = row, row + tree.size[row]
+            while at <= end:
+                if tree.name[at] == MUTABLE:
+                    next(self.inline)
+                    at += tree.size[at]  # what lies in it is of that region
+                at += 1
+
+    def element(
+        self, row: int, state: int, above: Above | None, around: tuple[Member, ...], found: Found, top: bool
+    ) -> None:
+        route = self.route
+        role = route.role(state)
+        frames: list[tuple[Member, Found]] = []
+        inner = found
+        for unit in role.begins:  # outer units first: an instance may itself be a record of the units inside
+            if unit not in inner:
+                continue
+            entry: Entry[Any] = Entry(None, route.monoid(unit).zero)
+            entry.item = member = Member(unit, above, self.mount, row - self.base, state, entry)
+            inner[unit].append(entry)
+            self.mount.members.append(member)
+            self.live.dirty[member] = None
+            around = (*around, member)
+            # A record within a record is part of the outer one, which is evaluated whole.
+            inner = {other: entries for other, entries in inner.items() if other != unit}
+            if route.inside(unit):
+                own: Found = {nested: [] for nested in route.inside(unit)}
+                frames.append((member, own))
+                inner.update(own)
+        if self.tree.size[row] and (self.holes or not role.below.isdisjoint(inner)):
+            self.children(row, state, self.opened(row, state, above, top), around, inner)
+        for member, own in frames:
+            member.inner = {
+                unit: Sequence(route.monoid(unit), entries, home=Home(self.live, unit, member))
+                for unit, entries in own.items()
+            }
+
+    def opened(self, row: int, state: int, above: Above | None, top: bool) -> Above:
+        tree, route = self.tree, self.route
+        attributes = []
+        at, end = row + 1, row + tree.size[row]
+        while at <= end and tree.kind[at] == ATTRIBUTE:
+            if route.attribute(state, tree.name[at]) != DEAD:
+                attributes.append((tree.name[at], tree.prefix[at], tree.value[at] or ""))
+            at += 1
+        if top and self.mount.lifespan is not None:
+            attributes += lifespan_attributes(self.mount.lifespan)
+        if attributes:
+            return Above(above, tree.name[row], tree.prefix[row], tuple(attributes))
+        known, key = self.live.tops if above is None else above.below, (tree.name[row], tree.prefix[row])
+        if key not in known:
+            known[key] = Above(above, *key, ())
+        return known[key]
+
+    # ---------------------------------------------------------------------------------------------- holes
+
+    def hole(
+        self, row: int, mutable: bool, state: int, above: Above | None, around: tuple[Member, ...], found: Found
+    ) -> None:
+        live, route, tree = self.live, self.route, self.tree
+        number, tsid = 0, None
+        for at in range(row + 1, row + tree.size[row] + 1):
+            if tree.name[at] == ID:
+                number = int(tree.value[at] or 0)
+            elif tree.name[at] == TSID:
+                tsid = int(tree.value[at] or 0)
+            elif tree.kind[at] != ATTRIBUTE:
+                break
+        if not mutable and tsid is not None and not route.filler(state, tsid) and not live.holds_others(number, tsid):
+            self.passed[number] = tsid
+            return
+        occurrence = None if mutable or not self.kept else self._kept(number, state, above)
+        if occurrence is None and not mutable and self.cyclic(number):
+            occurrence = Occurrence(number, None, state, above, True)  # nothing is ever seen there
+        elif occurrence is None:
+            region = next(self.inline) if mutable else live.table.get((live.doc, number))
+            occurrence = Occurrence(number, region, state, above, mutable)
+            if mutable:
+                live.inlines.setdefault(number, []).append(occurrence)
+            else:
+                live.holes.setdefault(number, []).append(occurrence)
+            self.new.append(occurrence)
+        role = route.role(state)
+        occurrence.parent, occurrence.above = self.mount, above
+        if not mutable:
+            occurrence.tsid = tsid
+        occurrence.around = tuple([member for member in around if member.unit in role.reads]) if around else ()
+        occurrence.places = {}
+        for unit, entries in found.items():
+            if unit in role.below:
+                if unit not in occurrence.content:
+                    occurrence.content[unit] = Sequence(route.monoid(unit))
+                beside = occurrence.before or occurrence.after
+                for place in side_by_side(occurrence) if beside else (occurrence,):
+                    content = place.content[unit]
+                    content.place = entry = Entry(place, content.total)
+                    entry.hidden = place.hidden
+                    place.places[unit] = entry
+                    entries.append(entry)
+        self.mount.holes[row - self.base] = occurrence
+
+    def cyclic(self, number: int) -> bool:
+        """Whether a hole lies inside its own filler: then it stays empty."""
+        occurrence: Occurrence | None = self.mount.occurrence
+        while occurrence is not None:
+            if occurrence.id == number and not occurrence.inline:
+                return True
+            occurrence = occurrence.parent.occurrence if occurrence.parent is not None else None
+        return False
+
+    def _kept(self, number: int, state: int, above: Above | None) -> Occurrence | None:
+        """The occurrence that this hole had in the content before, if a query sees it the same way."""
+        for held in self.kept.get(number, ()):
+            same = held.above is above or (above is not None and above.same(held.above))
+            if held.state == state and same:
+                self.kept[number].remove(held)
+                return held
+        return None
