@@ -24,6 +24,9 @@ test: $(VENV)/.spark $(VENV)/.test
 	@$(BIN)/python -m xstreamcast.spark.java >/dev/null
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(ARGS)
 
+law: $(VENV)/.spark $(VENV)/.test
+	$(BIN)/python tests/law --cases $(or $(N),5000) $(ARGS)
+
 lint: $(VENV)/.spark $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/mypy

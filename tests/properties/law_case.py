@@ -1,0 +1,76 @@
+"""A case of the law: a query, and what its streams bring, step by step. It is data, so that a failure can be kept."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from xstreamcast.model.change import Change
+from xstreamcast.model.fragment import read_stream
+from xstreamcast.model.structure import Structure
+
+REGRESSIONS = Path(__file__).parent / "regressions"
+TICK = "tick "
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What comes next: on ``stream``, a change or a structure as the wire has it;
+    or ``tick TIME``, of a manual clock."""
+
+    stream: str
+    wire: str
+
+    @property
+    def tick(self) -> str | None:
+        return self.wire.removeprefix(TICK) if self.wire.startswith(TICK) else None
+
+    def items(self) -> tuple[Change | Structure, ...]:
+        """The changes; more than one where updates stand inside a content."""
+        return _items(self.wire)
+
+
+@lru_cache(maxsize=4096)
+def _items(wire: str) -> tuple[Change | Structure, ...]:
+    found = []
+    for arrival in read_stream(io.BytesIO(wire.encode())):
+        if not isinstance(arrival.item, Change | Structure):
+            raise ValueError(f"{arrival.item}\nin {wire}")
+        found.append(arrival.item)
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A query and its streams, up to some moment. ``clock``: ``event``, or ``manual`` with ticks among the steps."""
+
+    query: str
+    steps: tuple[Step, ...]
+    clock: Literal["event", "manual"] = "event"
+    about: str = ""
+
+    def __str__(self) -> str:
+        return "\n".join([f"query: {self.query}", *[f"{step.stream}: {step.wire}" for step in self.steps]])
+
+    def to_json(self) -> str:
+        """As a regression file."""
+        written: dict[str, Any] = {"about": self.about, "query": self.query}
+        if self.clock != "event":
+            written["clock"] = self.clock
+        written["steps"] = [[step.stream, step.wire] for step in self.steps]
+        return json.dumps(written, indent=1, ensure_ascii=False) + "\n"
+
+
+def from_json(text: str) -> Case:
+    read = json.loads(text)
+    steps = tuple(Step(stream, wire) for stream, wire in read["steps"])
+    return Case(read["query"], steps, read.get("clock", "event"), read.get("about", ""))
+
+
+def regressions() -> list[Path]:
+    """The shrunk cases that once failed."""
+    return sorted(REGRESSIONS.glob("*.json"))

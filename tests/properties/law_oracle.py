@@ -1,0 +1,310 @@
+"""The law, held against one case: T(q'(γ)) = q(T(γ)) after every step, and Saxon's answer on T(γ).
+
+From scratch means: T of each stream by :class:`~xstreamcast.cast.materialise.Materialiser`, parsed whole, and the
+embedded evaluator on it. Saxon reads the same T, where the query is XQuery 3.1 without XCQL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+from law_case import Case, Step
+from lxml import etree
+
+import xstreamcast
+from xstreamcast.cast.materialise import Materialiser, View, pick
+from xstreamcast.errors import XStreamError
+from xstreamcast.lang import ast
+from xstreamcast.lang.context import STREAM
+from xstreamcast.lang.link import parse
+from xstreamcast.lang.walk import descendants
+from xstreamcast.model.atomic import Item
+from xstreamcast.model.change import Change
+from xstreamcast.model.diagnostic import Diagnostic
+from xstreamcast.model.serialise import serialise
+from xstreamcast.model.structure import Structure
+from xstreamcast.model.time import START, Instant, parse_instant
+from xstreamcast.model.tree import Node
+from xstreamcast.run.continuous.emit import error_text
+from xstreamcast.run.continuous.query import ContinuousQuery
+from xstreamcast.run.library import known_function
+from xstreamcast.run.query import Query, compile
+from xstreamcast.run.streams import view_of
+from xstreamcast.run.temporal import moment_at
+
+
+class LawBroken(AssertionError):
+    """Two answers that should be one. ``step``: how many steps had been taken."""
+
+    def __init__(self, case: Case, step: int, which: str, found: str, expected: str, t: str = "") -> None:
+        super().__init__(f"{which}, after step {step} of\n{case}\nT: {t}\nfound:    {found}\nexpected: {expected}")
+        self.case = case
+        self.step = step
+        self.which = which
+        self.errors = tuple(text[:14] if text.startswith("error ") else "" for text in (found, expected))
+        """The codes of the errors that the two answers are, if they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer as the adaptive method writes it, which tells types apart, and as the xml method does."""
+
+    adaptive: str
+    xml: str
+
+    @property
+    def failed(self) -> bool:
+        return self.adaptive.startswith("error ")
+
+
+def answer_of(ask: Callable[[], list[Item]]) -> Answer:
+    """An error is an answer: its code."""
+    try:
+        items = ask()
+    except XStreamError as failure:
+        return Answer(f"error {failure.code}", f"error {failure.code}")
+    return Answer(serialise(items, method="adaptive"), _by_xml(items))
+
+
+def _by_xml(items: list[Item]) -> str:
+    try:
+        return serialise(items)
+    except XStreamError as failure:
+        return f"error {failure.code}"
+
+
+class Scratch:
+    """q(T(γ)), computed anew whenever it is asked for."""
+
+    def __init__(self, text: str, clock: str = "event") -> None:
+        self.query = _compiled(text)
+        self.streams: dict[str, Materialiser] = {}
+        self.ticked: Instant | None = START if clock == "manual" else None
+        self._views: dict[str, Node] = {}  # one document for all that ask for a stream at one moment
+
+    def take(self, step: Step) -> None:
+        if step.tick is not None:
+            self._views.clear()
+            assert self.ticked is not None, "only a manual clock is set by hand"
+            self.ticked = max(parse_instant(step.tick), self.ticked)
+            return
+        for item in step.items():
+            self.take_item(step.stream, item)
+
+    def take_item(self, stream: str, item: Change | Structure | Diagnostic) -> None:
+        self._views.clear()
+        self.streams.setdefault(stream, Materialiser()).apply(item)
+
+    @property
+    def now(self) -> Instant:
+        if self.ticked is not None:
+            return self.ticked
+        return max([stream.now for stream in self.streams.values()], default=START)
+
+    def text(self, stream: str) -> str:
+        """T(γ) of a stream."""
+        known = self.streams.setdefault(stream, Materialiser())
+        return known.text(pick(known.documents(), None), View(now=self.now))
+
+    def view(self, stream: str) -> Node:
+        if stream not in self._views:
+            self._views[stream] = view_of(self.text(stream).encode(), f"stream:{stream}")
+        return self._views[stream]
+
+    def answer(self) -> Answer:
+        return answer_of(lambda: self.query(streams=self.view, now=moment_at(self.now)).items())
+
+    def documents(self) -> str:
+        """All of T(γ), to be told."""
+        return "; ".join(f"{name} = {self._told(name)}" for name in self.streams)
+
+    def _told(self, stream: str) -> str:
+        try:
+            return self.text(stream)
+        except XStreamError as failure:
+            return f"error {failure.code}"
+
+
+@lru_cache(maxsize=256)
+def _compiled(text: str) -> Query:
+    return compile(text)
+
+
+class Followed:
+    """A continuous query and the display that its changes are applied to."""
+
+    def __init__(self, query: ContinuousQuery) -> None:
+        self.query = query
+        self.odd: list[Diagnostic] = []
+        self.display = Materialiser(None, self.odd.append)
+
+    def take(self, step: Step) -> None:
+        if step.tick is not None:
+            self.show(self.query.tick(step.tick))
+            return
+        for item in step.items():
+            self.show(self.query.feed(item, step.stream))
+
+    def show(self, changes: list[Change]) -> None:
+        for change in changes:
+            self.display.apply(change)
+
+    def answer(self) -> Answer:
+        return answer_of(lambda: self.query.answer().items())
+
+    def differs(self, expected: Answer) -> tuple[str, str, str] | None:
+        """What is wrong, if anything: which of the views of the answer, it, and what it should be."""
+        answer = self.answer()
+        if answer.adaptive != expected.adaptive:
+            return "the answer", answer.adaptive, expected.adaptive
+        told = self.query.told()
+        if isinstance(told, XStreamError):
+            if f"error {told.code}" != expected.xml:
+                return "what is told", f"error {told.code}", expected.xml
+            told = error_text(told)
+        elif told != expected.xml:
+            return "what is told", told, expected.xml
+        self.show([emitted.change for emitted in self.query.take()])
+        if self.display.text() != told:
+            return "the display", self.display.text(), told
+        if self.odd:
+            return "the display", str(self.odd[0]), "nothing odd"
+        return None
+
+
+@dataclass
+class Told:
+    """What came of a case: how many different answers there were, how many were errors, and how often only one of two
+    evaluations met an error, which is then up to the processor."""
+
+    answers: int = 0
+    errors: int = 0
+    latitude: int = 0
+    last: str = ""
+
+
+def check(case: Case, *, saxon: str = "end", every: int = 1) -> Told:
+    """Hold the law against a case, after ``every`` so many changes and at the end; ``saxon``: end, always or never."""
+    scratch = Scratch(case.query, case.clock)
+    followed = Followed(xstreamcast.continuous(case.query, clock=case.clock))
+    peer = saxon != "never" and is_standard(case.query)
+    told = Told()
+    for number, step in enumerate(case.steps, 1):
+        scratch.take(step)
+        followed.take(step)
+        last = number == len(case.steps)
+        if (number % every and not last) or not (scratch.streams or step.tick):
+            continue
+        expected = scratch.answer()
+        told.answers += expected.adaptive != told.last
+        told.errors += expected.failed
+        told.last = expected.adaptive
+        answer = followed.answer()
+        if answer.failed != expected.failed:
+            # XQuery 3.1 §2.3.4: an error in a part that need not be evaluated may be met or not. But it must not be an
+            # error of the past: a query that begins now with the same streams says the same.
+            told.latitude += 1
+            expected = begun_now(case, number)
+        wrong = followed.differs(expected)
+        if wrong is None and peer and (last or saxon == "always"):
+            wrong = differs_from_saxon(case.query, expected, scratch.text)
+        if wrong is not None:
+            raise LawBroken(case, number, *wrong, scratch.documents())
+    return told
+
+
+def begun_now(case: Case, number: int) -> Answer:
+    """The answer of a continuous query to which the first so many steps come at once."""
+    query = xstreamcast.continuous(case.query, clock=case.clock)
+    for stream in dict.fromkeys(step.stream for step in case.steps[:number] if step.tick is None):
+        query.feed_many(
+            [item for step in case.steps[:number] if step.stream == stream for item in step.items()], stream
+        )
+    for step in case.steps[:number]:
+        if step.tick is not None:
+            query.tick(step.tick)
+    return answer_of(lambda: query.answer().items())
+
+
+# ------------------------------------------------------------------------------------------------- Saxon
+
+_PROLOG = (
+    'declare namespace map = "http://www.w3.org/2005/xpath-functions/map";'
+    'declare namespace array = "http://www.w3.org/2005/xpath-functions/array";'
+)
+"""The prefixes that our engine knows without a declaration and Saxon does not."""
+_CALL = re.compile(r'stream\("(\w+)"\)')
+_TEMPORAL = (ast.IntervalProjection, ast.VersionProjection, ast.Now, ast.AllenComparison)
+_PLACE = re.compile(r"\b(X[PQ][A-Z]{2}\d{4}|FO[A-Z]{2}\d{4}|SE[A-Z]{2}\d{4})\b")
+
+
+@lru_cache(maxsize=256)
+def is_standard(text: str) -> bool:
+    """Whether a query is XQuery 3.1 but for the streams that it names, and leaves no order of groups open."""
+    for part in descendants(parse(text, known_functions=known_function)):
+        if isinstance(part, _TEMPORAL):
+            return False
+        if isinstance(part, ast.FLWOR):
+            kinds = [type(clause) for clause in part.clauses]
+            if ast.GroupClause in kinds and ast.OrderClause not in kinds[kinds.index(ast.GroupClause) :]:
+                return False
+        if isinstance(part, ast.FunctionCall) and part.name.expanded[0] == STREAM and part.name.local != "stream":
+            return False
+    return True
+
+
+def differs_from_saxon(text: str, expected: Answer, t: Callable[[str], str]) -> tuple[str, str, str] | None:
+    """What Saxon says of T(γ), where it says something else."""
+    try:
+        views = {name: t(name) for name in _CALL.findall(text)}
+    except XStreamError:
+        return None  # T itself is the error: a stream of several documents
+    found = by_saxon(text, views)
+    if found.startswith("error ") or expected.failed:
+        # XQuery 3.1 §2.3.4: which of several errors is met, and whether one in a part that need not be evaluated is
+        # met at all, is up to the processor. So only the codes of two errors that stand alone can be compared.
+        return None
+    here, there = canonical(expected.xml), canonical(found)
+    return None if here == there else ("Saxon's answer", there, here)
+
+
+def by_saxon(text: str, views: dict[str, str]) -> str:
+    """Saxon's answer, streams being the documents given as text; an error is its code."""
+    import saxonche  # type: ignore[import-not-found]  # it brings no stubs
+
+    globals_ = "".join(
+        f"declare variable $stream-{name} := parse-xml-fragment({_literal(view)});" for name, view in views.items()
+    )
+    body = _CALL.sub(lambda call: f"$stream-{call[1]}", text)
+    # Variables of the prolog come after its namespaces and before the query's own declarations that may use them.
+    engine = _processor().new_xquery_processor()
+    try:
+        found: str = engine.run_query_to_string(query_text=_PROLOG + globals_ + body, lang="3.1") or ""
+    except saxonche.PySaxonApiError as failure:
+        code = _PLACE.search(str(failure))
+        return f"error {code[1] if code else failure}"
+    return re.sub(r"^<\?xml [^>]*\?>", "", found)
+
+
+@cache
+def _processor() -> Any:
+    import saxonche
+
+    return saxonche.PySaxonProcessor(license=False)
+
+
+def _literal(text: str) -> str:
+    escaped = text.replace("&", "&amp;").replace('"', '""').replace("\r", "&#13;")
+    return f'"{escaped}"'
+
+
+def canonical(answer: str) -> str:
+    """An answer in canonical form, its doubles rounded: those of long sums agree within a few ulps only."""
+    if answer.startswith("error "):
+        return answer
+    text = str(etree.canonicalize(f"<answer>{answer}</answer>"))
+    return re.sub(r"\d+\.\d{6,}(E-?\d+)?", lambda number: f"{float(number[0]):.12g}", text)
