@@ -73,7 +73,33 @@ class Curves:
         return figure
 
 
-Plot = Dots | Curves
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Panels side by side: a measure along a stream, one line per way to read it."""
+
+    file: str
+    title: str
+    unit: str
+    along: str
+    panels: Mapping[str, Mapping[str, tuple[Sequence[float], Sequence[float]]]]
+
+    def draw(self, pyplot: Any) -> Any:
+        figure, row = pyplot.subplots(
+            1, len(self.panels), figsize=(3.2 * len(self.panels), 3.2), sharey=True, squeeze=False
+        )
+        for axes, (name, lines) in zip(row[0], self.panels.items(), strict=True):
+            for (label, (xs, ys)), colour in zip(lines.items(), COLOURS.values(), strict=False):
+                axes.plot(xs, ys, color=colour, linewidth=1.2, label=label)
+            axes.set_ylim(bottom=0)
+            axes.set_title(name, fontsize=10)
+            axes.set_xlabel(self.along)
+        row[0][0].set_ylabel(self.unit)
+        row[0][0].legend(fontsize=8)
+        figure.suptitle(self.title, fontsize=10)
+        return figure
+
+
+Plot = Dots | Curves | Lines
 
 
 def save(plot: Plot, folder: Path) -> Path:

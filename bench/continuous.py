@@ -1,0 +1,154 @@
+"""Queries that go on: how much they take in per second, and what a single change costs in documents of any size.
+
+Fragments per second of CPU time, from a file, warm, in one process: of those that the query needs, and of a query that
+needs none of them. Then single changes, one by one, each until its difference in the answer is told: half of them take
+less than p50, all but one in a hundred less than p99. At last a document of one size in which records come and go under
+numbers that are not used again: its memory after each tenth of the updates. All times are CPU times.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import time
+from pathlib import Path
+from statistics import mean, quantiles
+from typing import Final
+
+from bench.documents import scaled
+from bench.measure import anonymous, progress, table
+from bench.plots import Lines, Plot
+from bench.streams import PLAIN, plain, record, size
+
+MANY: Final = 100_000
+REGIONS: Final = (1_000, 10_000, 100_000)
+CHANGES: Final = 500
+UPDATES: Final = 1_000_000
+_TOGETHER: Final = 500
+
+LOADED: Final = {
+    "count": 'count(stream("s")//b)',
+    "sum": 'sum(stream("s")//b/x)',
+    "predicate": 'for $b in stream("s")//b where $b/x > 990 return $b/t',
+    "(needs none)": 'stream("s")//nothing',
+}
+CHANGED: Final = {
+    "count": 'count(stream("s")//b[x > 500])',
+    "sum": 'sum(stream("s")//b/x)',
+    "predicate": 'for $b in stream("s")//b where $b/x > 990 return $b/t',
+    "sort": 'for $b in stream("s")//b order by number($b/x), $b/k return $b/k',
+    "join": 'for $b in stream("s")//b for $o in stream("p")//o where $o/k = $b/k return <m>{ $b/x, $o/z }</m>',
+}
+_ONCE: Final = PLAIN.replace('name="b" type="filler"', 'name="b" type="filler" reuse="no"')
+
+
+def run() -> list[Plot]:
+    """Print three tables; the plot is that of the memory."""
+    _loading()
+    print()
+    _changing()
+    print()
+    return [_for_ever()]
+
+
+def _loading() -> None:
+    from xstreamcast import continuous
+
+    file, rows = str(plain(size(MANY))), []
+    for name, text in LOADED.items():
+        for _ in range(2):  # the first is to warm up
+            progress(f"loading: {name}")
+            query = continuous(text)
+            gc.collect()
+            began = time.process_time()
+            query.load(file, "s")
+            cpu = time.process_time() - began
+        stream = query.state()["streams"]["s"]
+        needed = stream["changes"] - stream["skipped"]
+        cells = f"{needed:,}", f"{stream['skipped']:,}", f"{cpu:.2f}", f"{needed / cpu:,.0f}"
+        rows.append((name, *cells, f"{stream['changes'] / cpu:,.0f}"))
+    table(("query", "needed", "skipped", "CPU s", "needed/s", "all/s"), rows)
+
+
+def _changing() -> None:
+    rows = []
+    for name, text in CHANGED.items():
+        first = 0.0
+        for regions in REGIONS:
+            progress(f"changing: {name} {regions:,}")
+            costs = _costs(text, size(regions))
+            first = first or mean(costs)
+            cuts = quantiles(costs, n=100)
+            cells = [f"{cost * 1e6:,.0f}" for cost in (mean(costs), cuts[49], cuts[98])]
+            rows.append((name, f"{size(regions):,}", *cells, f"{mean(costs) / first:.1f}×"))
+    table(("query", "regions", "µs per change", "p50", "p99", "of the smallest"), rows)
+
+
+def _costs(text: str, regions: int) -> list[float]:
+    """CPU seconds from a change to its difference in the answer, of changes of regions at random."""
+    from xstreamcast import continuous
+    from xstreamcast.model.change import Fill, Replace
+
+    query, draw = continuous(text), random.Random(7)
+    if 'stream("p")' in text:
+        partners = b"".join(b"<o><k>key%d</k><z>%d</z></o>" % (k, k) for k in range(0, 997, 10))
+        query.feed(Fill(region=0, content=b"<r>%s</r>" % partners), "p")
+    query.load(str(plain(regions)), "s")
+    costs = []
+    gc.collect()
+    for _ in range(CHANGES):
+        number = 2 * draw.randrange(regions) + 1
+        change = Replace(region=number, tsid=3, content=record(number, draw.randrange(1000)))
+        began = time.process_time()
+        query.feed(change, "s")
+        costs.append(time.process_time() - began)
+    return costs
+
+
+def _for_ever() -> Lines:
+    from xstreamcast import continuous
+    from xstreamcast.model.change import Change, Fill, Remove, Replace
+
+    groups, each = 50, 20
+    query = continuous('sum(stream("s")//b/x)', structures=_ONCE)
+    last = 1000
+    members = [list(range(last + g * each, last + (g + 1) * each)) for g in range(groups)]
+    last += groups * each
+
+    def section(numbers: list[int]) -> bytes:
+        return b"<section>%s</section>" % b"".join(b'<stream:hole id="%d" tsid="3"/>' % n for n in numbers)
+
+    holes = b"".join(b'<stream:hole id="%d" tsid="2"/>' % (g + 1) for g in range(groups))
+    changes: list[Change] = [Fill(region=0, content=b"<r>%s</r>" % holes)]
+    changes += [Fill(region=g + 1, tsid=2, content=section(members[g])) for g in range(groups)]
+    changes += [Fill(region=n, tsid=3, content=record(n, n % 1000)) for numbers in members for n in numbers]
+    query.feed_many(changes, "s")
+    updates = max(2000, round(UPDATES * scaled()))
+    status, rows, sizes = Path("/proc/self/status"), [], []
+    began, done = time.process_time(), 0
+    for part in range(10):
+        progress(f"updates: {done:,}")
+        while done < updates * (part + 1) // 10:
+            changes = []
+            for _ in range(_TOGETHER // 3):
+                numbers = members[done % groups]
+                gone = numbers.pop(0)
+                numbers.append(last)
+                changes += [
+                    Replace(region=1 + done % groups, tsid=2, content=section(numbers)),
+                    Remove(region=gone),
+                    Fill(region=last, tsid=3, content=record(last, last % 1000)),
+                ]
+                last += 1
+                done += 1
+            query.feed_many(changes, "s")
+        gc.collect()
+        held, stream = anonymous(status) / 1e6, query.state()["streams"]["s"]
+        sizes.append(held)
+        rate = 3 * done / (time.process_time() - began)
+        kept = f"{stream['regions']:,}", f"{stream['bytes'] / 1e3:.0f}"
+        rows.append((f"{done:,}", f"{held:.0f}", *kept, f"{len(gc.get_objects()):,}", f"{rate:,.0f}"))
+    table(("updates", "MB of memory", "regions", "kB of content", "Python objects", "changes/s"), rows)
+    along = [updates * (part + 1) / 10 for part in range(10)]
+    panels = {"sum": {"process": (along, sizes)}}
+    return Lines("continuous-memory.svg", "Memory while records come and go", "MB", "updates", panels)

@@ -1,0 +1,88 @@
+"""SIGMOD'04 §7: XMark's queries 1, 2 and 5 over fragments by the paper's three methods, and by difference, as here.
+
+CaQ constructs the document and asks it, QaC asks and constructs what is returned, QaC+ goes straight to the fillers of
+a tag: XQuery programs over the file of fragments (``xcast translate``), each run by Saxon. Ours takes the same file in,
+and has the answer to every change of it from then on; µs per change is what one such change costs.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from bench.answers import normal
+from bench.measure import progress, table
+from bench.streams import fragments
+
+FACTORS: Final = (0.02, 0.05, 0.1)
+QUERIES: Final = {
+    "1": 'for $b in stream("s")/site/people/person[@id = "person0"] return $b/name/text()',
+    "2": 'for $b in stream("s")/site/open_auctions/open_auction '
+    "return <increase>{ $b/bidder[1]/increase/text() }</increase>",
+    "5": 'count(for $i in stream("s")/site/closed_auctions/closed_auction where $i/price/text() >= 40 return $i/price)',
+}
+_CHANGES: Final = 100
+
+
+def run() -> None:
+    """Print one table: seconds by query, size and method."""
+    from xstreamcast.plan.translate import STRATEGIES
+
+    rows = []
+    for name, text in QUERIES.items():
+        for factor in FACTORS:
+            stream = fragments(factor)
+            costs, answers = [], []
+            for strategy in STRATEGIES:
+                progress(f"xcql {name} {factor:g} {strategy}")
+                cpu, answer = _saxon(text, strategy, stream)
+                costs.append(cpu)
+                answers.append(answer)
+            progress(f"xcql {name} {factor:g}")
+            ours, change, answer = _ours(text, stream)
+            same = "yes" if all(normal(other) == normal(answer) for other in answers) else "no"
+            size = f"{stream.stat().st_size / 1e6:.1f}"
+            cells = [f"{cost:.2f}" for cost in (*costs, ours)]
+            ratio = f"{costs[list(STRATEGIES).index('QaC+')] / ours:.1f}×"
+            rows.append((name, size, *cells, ratio, f"{change * 1e6:,.0f}", same))
+    names = ("query", "MB", *STRATEGIES, "ours", "of QaC+", "µs per change", "same answer")
+    table(names, rows)
+
+
+def _saxon(text: str, strategy: Any, stream: Path) -> tuple[float, str]:
+    from bench.peers import _saxon as processor
+    from xstreamcast.plan.translate import translate
+
+    program = translate(text, strategy, streams={"s": stream})
+    best, answer = 1e9, ""
+    for _ in range(2):
+        began = time.process_time()
+        engine: Any = processor().new_xquery_processor()
+        answer = engine.run_query_to_string(query_text=program, lang="3.1") or ""
+        best = min(best, time.process_time() - began)
+    return best, answer.split("?>", 1)[-1]
+
+
+def _ours(text: str, stream: Path) -> tuple[float, float, str]:
+    """Seconds to take a stream in, seconds that a change costs in the middle of many, and the answer."""
+    from xstreamcast import continuous
+    from xstreamcast.model.change import ContentChange, Replace
+    from xstreamcast.model.fragment import read_stream
+
+    best = 1e9
+    for _ in range(2):
+        query = continuous(text)
+        began = time.process_time()
+        query.load(str(stream), "s")
+        best = min(best, time.process_time() - began)
+    answer = query.text()
+    sent = [arrival.item for arrival in read_stream(stream) if isinstance(arrival.item, ContentChange)][1:]
+    costs = []
+    for change in sent[:: max(1, len(sent) // _CHANGES)]:
+        content = change.content.replace(b">", b" again='yes'>", 1)
+        began = time.process_time()
+        query.feed(Replace(region=change.region, tsid=change.tsid, content=content), "s")
+        costs.append(time.process_time() - began)
+    return best, median(costs), answer
