@@ -7,15 +7,20 @@ import re
 import signal
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from xstreamcast.cli.demo import Rebuilder, Scene, Sender, play, verdict
-from xstreamcast.model.change import Eos, Fill
+from xstreamcast.cli.demo import QUERIES, Show, from_scratch, play, send, verdict
+from xstreamcast.generate.credit import GENERATOR
+from xstreamcast.model.change import Change, Eos, Fill
 from xstreamcast.model.fragment import read_stream
+from xstreamcast.run.continuous.query import continuous_many
+from xstreamcast.spark.listener import Figures
+from xstreamcast.spark.sink_answers import Answers, Batch
 
 RUN = "import typer; from xstreamcast.cli.demo import demo_command; typer.run(demo_command)"
 
@@ -39,8 +44,11 @@ def processes_of(session: int) -> list[str]:
 
 
 @pytest.mark.spark
-def test_control_c_ends_the_demo_at_once_and_leaves_nothing(tmp_path: Path) -> None:
-    with start(tmp_path, "--factor", "0.02", "--seconds", "600") as demo:
+@pytest.mark.parametrize(("options", "code"), [((), 130), (("--keep",), 0)], ids=["by-itself", "keep"])
+def test_control_c_ends_the_demo_at_once_and_leaves_nothing(
+    tmp_path: Path, options: tuple[str, ...], code: int
+) -> None:
+    with start(tmp_path, "--factor", "0.005", "--seconds", "600", *options) as demo:
         assert demo.stdout is not None
         said = ""
         for line in demo.stdout:
@@ -49,68 +57,62 @@ def test_control_c_ends_the_demo_at_once_and_leaves_nothing(tmp_path: Path) -> N
                 os.killpg(demo.pid, signal.SIGINT)  # as a terminal does: to all of them
                 break
         said += demo.stdout.read()
-    assert demo.returncode == 130, said
+    assert demo.returncode == code, said
     assert "Traceback" not in said
+    assert ("from scratch over all" in said) == (code == 0), said
     assert processes_of(demo.pid) == []
     assert [path.name for path in tmp_path.iterdir() if "xstreamcast" in path.name] == []
 
 
-def test_the_demo_rebuilds_the_document_and_says_so(
+def test_the_demo_shows_the_plan_and_the_batches_and_ends_with_the_answers_from_scratch(
     spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    scene, console = Scene.of(0.02, 1), Console(width=200)
-    rebuilder, sender = play(scene, spark, tmp_path, 1.0, console, live=False)
-    assert verdict(scene, rebuilder, sender, console, 1.0)
+    console = Console(width=200)
+    show, running = play(spark, tmp_path, 0.01, 1, 1.0, console, live=False)
+    assert verdict(tmp_path / "credit", show, running.answers, console, 1.0)
     said = capsys.readouterr().out
-    assert re.search(r"batch +\d+: .* 100\.0% of the elements, +0 holes open", said)
-    assert "The rebuilt document equals the original" in said
+    assert "transformWithState" in said
+    assert "Select σ" in said
+    assert re.search(r"batch +\d+: +\d+ fragments", said)
+    assert re.search(r"fraud: \d+ appeared, \d+ were withdrawn", said)
+    assert said.count("That is what the query says when it is run from scratch") == 2
 
 
-class Batch:
-    """What the rebuilder needs of a DataFrame."""
-
-    def __init__(self, rows: Any) -> None:
-        self.rows = rows
-
-    def toArrow(self) -> Any:
-        return self.rows
-
-
-def test_a_document_that_lacks_a_fragment_is_not_the_original(capsys: pytest.CaptureFixture[str]) -> None:
-    import pyarrow as pa
-
-    from xstreamcast.model.change import to_row
-    from xstreamcast.model.structure import parse_structure
-    from xstreamcast.spark.rows import batch_of_rows
-
-    scene = Scene.of(0.01, 1)
-    seen: list[float] = []
-    rebuilder = Rebuilder(scene, lambda progress: seen.append(progress.elements / scene.elements))
-    rebuilder.regions.apply(parse_structure(scene.structure))
-    rows = [to_row(change, "credit", seq) for seq, change in enumerate(scene.changes, 1)]
-    missing = next(index for index, change in enumerate(scene.changes) if change.tsid == 5)
-    sender = Sender(scene, Path(), 1.0)
-
-    rebuilder.take(Batch(pa.Table.from_batches([batch_of_rows(rows[:missing] + rows[missing + 1 :])])), 0)
-    assert rebuilder.ended.is_set()
-    assert not verdict(scene, rebuilder, sender, Console(), 1.0)
-    assert "DIFFERS" in capsys.readouterr().out
-
-    rebuilder.take(Batch(pa.Table.from_batches([batch_of_rows([rows[missing]])])), 1)
-    assert seen[0] < seen[1] == 1.0
-    assert verdict(scene, rebuilder, sender, Console(), 1.0)
+def test_another_answer_than_from_scratch_is_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "ack").write_text("1000000000")
+    feed = tmp_path / "credit"
+    feed.mkdir()
+    send(str(feed), 0.005, 1, 0.5)
+    changes = [arrival.item for file in sorted(feed.iterdir()) for arrival in read_stream(file)]
+    inflow = continuous_many(QUERIES.values(), names=list(QUERIES), structures=GENERATOR.structures)
+    answers = Answers.of(inflow)
+    inflow.feed_many(changes, "credit")
+    rows = [row for query in inflow.queries for row in query.rows(query.take())]
+    show = Show(Console(), tmp_path / "ack", Figures(), lines=True)
+    batch = Batch.of(0, rows)
+    show.take(batch, answers, answers.take(batch))
+    answers.n = sum(isinstance(change, Change) for change in changes)
+    assert from_scratch(feed, answers.n)["maxed-out"] == inflow.queries[1].text()
+    assert verdict(feed, show, answers, Console(), 1.0)
+    answers.queries[0].take([{**rows[0], "region": 1, "content": b"<alert/>", "change": "replace"}])
+    assert not verdict(feed, show, answers, Console(width=200), 1.0)
+    assert "That is NOT what the query says" in capsys.readouterr().out
 
 
-def test_the_sender_writes_every_fragment_once_in_files_that_appear_whole(tmp_path: Path) -> None:
-    scene = Scene.of(0.01, 1)
-    sender = Sender(scene, tmp_path, 0.5)
-    sender.run()
-    files = sorted(tmp_path.iterdir())
-    assert len(files) == sender.files == 2
-    found = [arrival.item for file in files for arrival in read_stream(file)]
-    assert found[1:] == scene.changes
-    assert isinstance(scene.changes[0], Fill)
-    assert scene.changes[0].region == 0
-    assert isinstance(scene.changes[-1], Eos)
-    regions = [change.region for change in scene.changes]
-    assert regions != sorted(regions)
+def test_the_sender_writes_every_fragment_once_out_of_order_in_files_that_appear_whole(tmp_path: Path) -> None:
+    (tmp_path / "ack").write_text("1000000000")
+    feed = tmp_path / "credit"
+    feed.mkdir()
+    send(str(feed), 0.005, 1, 1.0)
+    found = [arrival.item for file in sorted(feed.iterdir()) for arrival in read_stream(file)]
+    structure, root, *rest, last = found
+    assert not isinstance(structure, Change)
+    assert isinstance(root, Fill)
+    assert root.region == 0
+    assert isinstance(last, Eos)
+    assert GENERATOR.changes is not None
+    expected = [change for _, change in GENERATOR.changes(0.005, 1, 1000)][1:]
+    story = len(rest)
+    assert Counter(rest) <= Counter(expected)
+    assert rest != expected[:story]
+    assert all(count == 1 for count in Counter(rest).values())

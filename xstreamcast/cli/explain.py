@@ -21,6 +21,9 @@ def explain_command(
         list[str] | None, typer.Option(metavar="NAME", help="A variable that will be given with query --var.")
     ] = None,
     dot: Annotated[bool, typer.Option("--dot", help="Print the stream data-flow graph for Graphviz instead.")] = False,
+    engine: Annotated[
+        str, typer.Option(metavar="ENGINE", help="embedded, or spark: adds the stages and what runs in each.")
+    ] = "embedded",
 ) -> None:
     """Say how a query will be run: in how many passes, what is kept at any moment, and what blocks.
 
@@ -43,6 +46,8 @@ def explain_command(
 
     if (query is None) == (file is None):
         raise typer.BadParameter("give a query, or -f FILE, not both")
+    if engine not in ("embedded", "spark"):
+        raise typer.BadParameter("--engine is one of embedded, spark")
     text = read_query(file) if file is not None else query or ""
     explanation = explain(
         text,
@@ -54,3 +59,7 @@ def explain_command(
     for warning in explanation.warnings:
         print(f"xcast: warning: {warning}", file=sys.stderr)
     print(explanation.dot() if dot else explanation)
+    if engine == "spark" and not dot:
+        from xstreamcast.spark.stages import stage_lines
+
+        print("\n" + "\n".join(stage_lines(explanation)))

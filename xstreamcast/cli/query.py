@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from xstreamcast.run.streams import Streams
 
 METHODS: Final = ("xml", "json", "text", "adaptive")
+ENGINES: Final = ("embedded", "spark")
 
 
 def _pairs(given: list[str], option: str) -> dict[str, str]:
@@ -85,6 +86,10 @@ def query_command(
     spool: Annotated[
         bool, typer.Option("--spool", help="Keep a copy of a pipe while it runs, if the query must read it twice.")
     ] = False,
+    engine: Annotated[str, typer.Option(metavar="ENGINE", help="embedded, or spark.")] = "embedded",
+    master: Annotated[
+        str, typer.Option(metavar="MASTER", help="Where Spark runs: local[2], spark://host:port …")
+    ] = "local[2]",
 ) -> None:
     """Run an XQuery 3.1 or XCQL query once and print its result.
 
@@ -105,6 +110,8 @@ def query_command(
       xcast query -f report.xq --doc auction.xml=site.xml --var year=2024 --indent
 
       xcast query 'stream("credit")//account/creditLimit?\\[now]' --stream credit=credit.xml --now 2003-11-15
+
+      xcast query 'count(//item)' auction.xml --engine spark --master spark://127.0.0.1:7077
     """
     from xstreamcast.cli.terminal import Diagnostics, readers_may_leave, scan_progress
     from xstreamcast.model.serialise import grows
@@ -122,6 +129,12 @@ def query_command(
         text = query
     if method is not None and method not in METHODS:
         raise typer.BadParameter(f"--method is one of {', '.join(METHODS)}")
+    if engine not in ENGINES:
+        raise typer.BadParameter(f"--engine is one of {', '.join(ENGINES)}")
+    if engine == "embedded" and master != "local[2]":
+        raise typer.BadParameter("--master belongs to --engine spark")
+    if engine == "spark" and (structure or threads > 1 or spool):
+        raise typer.BadParameter("--structure, --threads and --spool belong to --engine embedded")
     base = None if query_file is None else query_file.absolute().as_uri()
     given, streams = _pairs(var, "--var"), _pairs(stream, "--stream")
     structures = {}
@@ -138,6 +151,18 @@ def query_command(
         name = "-"
     from xstreamcast.model.atomic import Untyped
 
+    if engine == "spark":
+        if name == "-":
+            raise typer.BadParameter("--engine spark reads files: tasks cannot read the standard input of another")
+        from xstreamcast.cli.query_spark import query_on_spark
+
+        with readers_may_leave():
+            query_on_spark(
+                text, _output(_parameters(compiled, method, indent), lines, None), master=master, lines=lines,
+                context=name, docs=_pairs(doc, "--doc"), streams=streams, now=now, base_uri=base,
+                variables={key: Untyped(value) for key, value in given.items()}, source=str(query_file or "query"),
+            )  # fmt: skip
+        return
     report = Diagnostics()
     known = _streams(compiled, {key: _source(value) for key, value in streams.items()}, structures, now, report)
     docs = {key: _source(value) for key, value in _pairs(doc, "--doc").items()}

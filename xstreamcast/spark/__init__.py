@@ -1,25 +1,54 @@
-"""Spark: the same streams, on one machine or many.
+"""Spark: the same queries and the same streams, on one machine or many.
 
->>> from xstreamcast.spark import register, session             # doctest: +SKIP
+>>> from xstreamcast.spark import query, register, session      # doctest: +SKIP
 >>> spark = session()                                           # doctest: +SKIP
 >>> register(spark)                                             # doctest: +SKIP
 >>> spark.readStream.format("xstreamcast").load("feed/credit")  # doctest: +SKIP
+>>> query(spark, "count(//item)", context="auction.xml")        # doctest: +SKIP
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xstreamcast.spark.session import session
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from collections.abc import Sequence
 
-__all__ = ["register", "session"]
+    from pyspark.sql import DataFrame, SparkSession
+
+    from xstreamcast.spark.association import Streams
+    from xstreamcast.spark.continuous_query import Motion
+
+__all__ = ["continuous", "continuous_many", "query", "register", "session"]
 
 
 def register(spark: SparkSession) -> None:
     """Make ``xstreamcast`` a format of this session, to read and to readStream."""
-    from xstreamcast.spark.stream_source import FragmentSource
+    from xstreamcast.spark.door import door_of
+    from xstreamcast.spark.source import DocumentSource
 
-    spark.dataSource.register(FragmentSource)
+    # The processes that plan reads get the class by value, and with it the key to ask this one.
+    spark.dataSource.register(type("RegisteredSource", (DocumentSource,), {"key": door_of(spark).key}))
+
+
+def query(spark: SparkSession, text: str, **given: Any) -> DataFrame:
+    """The answer of a query over stored documents, as rows: see :func:`xstreamcast.spark.at_rest.query`."""
+    from xstreamcast.spark.at_rest import query as spread
+
+    return spread(spark, text, **given)
+
+
+def continuous(spark: SparkSession, text: str, streams: Streams, **given: Any) -> Motion:
+    """A query over streams, kept answered: see :func:`xstreamcast.spark.continuous_query.continuous`."""
+    from xstreamcast.spark.continuous_query import continuous as going_on
+
+    return going_on(spark, text, streams, **given)
+
+
+def continuous_many(spark: SparkSession, texts: Sequence[str], streams: Streams, **given: Any) -> Motion:
+    """Several queries over the same streams: see :func:`xstreamcast.spark.continuous_query.continuous_many`."""
+    from xstreamcast.spark.continuous_query import continuous_many as going_on
+
+    return going_on(spark, texts, streams, **given)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import error
+from xstreamcast.spark.package import archive, executor_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,7 +68,8 @@ def session(
     """The Spark session of this process, started when there is none.
 
     ``conf`` are Spark's settings, ``**{"spark.sql.shuffle.partitions": "8"}``; they come before ours. With ``ui`` Spark
-    picks a free port for its web pages. ``scratch`` is a folder for all that Spark puts aside; without one that lies
+    picks a free port for its web pages. With a ``master`` that is not ``local[…]`` the executors are sent this package
+    (:mod:`xstreamcast.spark.package`). ``scratch`` is a folder for all that Spark puts aside; without one that lies
     where the system keeps temporary files, and a Spark that is killed leaves it there.
     """
     if find_spec("pyspark") is None:
@@ -83,6 +85,8 @@ def session(
     if scratch is not None:
         settings |= {"spark.local.dir": str(scratch), "spark.sql.warehouse.dir": str(scratch / "warehouse")}
         java_options = f'"-Djava.io.tmpdir={scratch}"'
+    if running is None and not master.startswith("local"):
+        settings |= executor_settings(archive(scratch))
     settings |= conf
     for key, value in settings.items():
         builder = builder.config(key, value)

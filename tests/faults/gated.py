@@ -1,0 +1,50 @@
+"""An operator that is struck in the middle of a micro-batch: whoever a gate file names is killed, once, with -9.
+
+The file ``<version>`` in the folder of the environment variable GATES says who. The blow falls when the batch has been
+evaluated and its state written, but nothing is committed: the batch must be done again.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from xstreamcast.spark.state import Keeper
+from xstreamcast.spark.state_log import read_head
+
+
+class Gated(Keeper):
+    """The stateful operator, with gates."""
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        yield from super().handleInputRows(key, rows, timerValues)
+        head = read_head(self.store)
+        assert head is not None
+        strike(Path(os.environ["GATES"]), head.version)
+
+
+def strike(gates: Path, version: int) -> None:
+    """Kill whom the gate names. Who takes the file away is the only one that it strikes for."""
+    taken = gates / f"{version}.taken"
+    try:
+        (gates / str(version)).rename(taken)
+    except FileNotFoundError:
+        return
+    java = parent(os.getppid())  # a worker's parent is PySpark's daemon, whose parent is the executor
+    match taken.read_text():
+        case "worker":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "executor":
+            os.kill(java, signal.SIGKILL)
+        case "driver":
+            os.kill(int(os.environ["DRIVER"]), signal.SIGKILL)
+            os.kill(java, signal.SIGKILL)
+    signal.pause()
+
+
+def parent(process: int) -> int:
+    """The parent of a process."""
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])

@@ -1,0 +1,99 @@
+"""kill -9 in the middle of a micro-batch, of whoever has it: the batch is done again, nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark", reason="the fault tests need xstreamcast[spark]")
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "spark"))
+
+from motion_streams import FRAUD, GENERATORS, MAXED_OUT, embedded_answers, write_streams  # noqa: E402  # found above
+
+from xstreamcast.cast.materialise import Materialiser  # noqa: E402
+from xstreamcast.model.change import from_row  # noqa: E402
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+FILES = 4
+
+
+class Struck:
+    """A feed, and a driver in a process of its own that works on it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.gates = folder / "gates"
+        self.gates.mkdir()
+        self.streams = write_streams(folder / "feed", FILES, {"credit": GENERATORS["credit"]})
+
+    def run(self, master: str) -> int:
+        """Run the driver to its end, whatever that is."""
+        paths = [str(HERE), str(HERE.parent / "spark"), os.environ.get("PYTHONPATH", "")]
+        package = str(Path(sys.modules["xstreamcast"].__file__ or "").parents[1])
+        driver = subprocess.Popen(
+            [sys.executable, str(HERE / "struck.py"), master, self.streams["credit"], str(self.folder)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([package, *paths]), "GATES": str(self.gates)},
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            return driver.wait(900)  # a deadline, no pace
+        finally:
+            if driver.poll() is None:
+                os.killpg(driver.pid, signal.SIGKILL)
+                driver.wait()
+
+    def gate(self, version: int, who: str) -> None:
+        """The batch with which the state becomes this version strikes whom it says."""
+        (self.gates / str(version)).write_text(who)
+
+    def struck(self) -> list[str]:
+        return sorted(path.name for path in self.gates.iterdir())
+
+    def check(self) -> None:
+        """The answers are those of an undisturbed run; in the log each change stands once."""
+        queries = {"maxed-out": MAXED_OUT, "fraud": FRAUD}
+        expected = dict(zip(queries, embedded_answers(queries, self.streams, FILES)[-1], strict=True))
+        assert all(expected.values())
+        rows = [json.loads(line) for file in sorted((self.folder / "log").iterdir()) for line in file.open()]
+        with sqlite3.connect(self.folder / "table.db") as database:
+            for name, answer in expected.items():
+                mine = [row for row in rows if row["stream"] == name]
+                assert [row["seq"] for row in mine] == list(range(1, len(mine) + 1))
+                told = Materialiser()
+                for row in mine:
+                    told.apply(from_row(row))
+                assert told.text() == answer
+                found = database.execute(
+                    "SELECT content FROM answer WHERE query = ? ORDER BY place", (name,)
+                ).fetchall()
+                assert "".join(content for (content,) in found) == answer
+
+
+def test_a_worker_and_then_the_driver_are_killed(tmp_path: Path) -> None:
+    struck = Struck(tmp_path)
+    struck.gate(2, "worker")
+    struck.gate(3, "driver")
+    assert struck.run("local[2,4]") == -signal.SIGKILL
+    assert struck.struck() == ["2.taken", "3.taken"]
+    assert struck.run("local[2,4]") == 0
+    struck.check()
+
+
+def test_an_executor_is_killed(tmp_path: Path) -> None:
+    struck = Struck(tmp_path)
+    struck.gate(2, "executor")
+    assert struck.run("local-cluster[2,1,1024]") == 0
+    assert struck.struck() == ["2.taken"]
+    struck.check()

@@ -1,0 +1,91 @@
+"""A state store in memory, and streams as batches of rows: what the stateful operator sees, without Spark."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from xstreamcast.model.change import Change
+from xstreamcast.model.fragment import read_stream
+from xstreamcast.model.structure import Structure, write_structure
+from xstreamcast.spark.association_buckets import Combined, route
+from xstreamcast.spark.association_spread import Spread
+from xstreamcast.spark.state import Job, advance
+from xstreamcast.spark.state_log import Row, row_of
+
+
+class MemoryStore:
+    """The state of one key, in dictionaries."""
+
+    def __init__(self) -> None:
+        self.saved: tuple[int, bytes] | None = None
+        self.log: dict[int, bytes] = {}
+        self.base: dict[int, bytes] = {}
+
+    def copy(self) -> MemoryStore:
+        made = MemoryStore()
+        made.saved, made.log, made.base = self.saved, dict(self.log), dict(self.base)
+        return made
+
+    def head(self) -> tuple[int, bytes] | None:
+        return self.saved
+
+    def put_head(self, format: int, head: bytes) -> None:
+        self.saved = format, head
+
+    def delta(self, version: int) -> bytes:
+        return self.log[version]
+
+    def put_delta(self, version: int, blob: bytes) -> None:
+        self.log[version] = blob
+
+    def drop_delta(self, version: int) -> None:
+        del self.log[version]
+
+    def part(self, number: int) -> bytes:
+        return self.base[number]
+
+    def put_part(self, number: int, blob: bytes) -> None:
+        self.base[number] = blob
+
+    def drop_part(self, number: int) -> None:
+        del self.base[number]
+
+
+def rows_of(stream: str, name: str = "s") -> list[Row]:
+    """A stream as rows, numbered."""
+    rows: list[Row] = []
+    seq = 0
+    for arrival in read_stream(io.BytesIO(stream.encode())):
+        item = arrival.item
+        if isinstance(item, Change):
+            seq += 1
+            rows.append({**row_of(item, name), "seq": seq})
+        elif isinstance(item, Structure):
+            content: Any = write_structure(item).encode()
+            empty = dict.fromkeys(rows[0] if rows else row_of_nothing())
+            rows.append({**empty, "stream": name, "seq": seq, "change": "structure", "doc": "", "content": content})
+    return rows
+
+
+def row_of_nothing() -> Row:
+    from xstreamcast.model.change import ROW
+
+    return dict.fromkeys(ROW)
+
+
+def batches(rows: list[Row], size: int) -> list[list[Row]]:
+    """Rows in micro-batches of a size."""
+    return [rows[at : at + size] for at in range(0, len(rows), size)]
+
+
+def in_buckets(parts: list[list[Row]], spread: Spread, job: Job) -> Iterator[list[Row]]:
+    """Routing, the buckets' engines and combining, one after the other: what each micro-batch tells."""
+    routing, combined = MemoryStore(), Combined(spread.reduction, job.names[0])
+    stores: dict[int, MemoryStore] = {}
+    for batch in parts:
+        brought = {}
+        for bucket, mine in route(spread, routing, batch):
+            brought[bucket] = list(advance(job, stores.setdefault(bucket, MemoryStore()), mine))
+        yield list(combined.take(brought)) if brought else []

@@ -1,0 +1,295 @@
+"""Continuous queries on Spark: after every micro-batch the answer is what the embedded engine says of the same."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from motion_streams import (
+    FRAUD,
+    GENERATORS,
+    MAXED_OUT,
+    QUERIES,
+    as_messages,
+    embedded_answers,
+    spoken,
+    write_file,
+    write_streams,
+)
+
+from xstreamcast.cast.materialise import Materialiser
+from xstreamcast.errors import XStreamError
+from xstreamcast.model.change import ROW, Eos, Fill, Replace, from_row
+from xstreamcast.spark.continuous_query import continuous, continuous_many
+
+pytestmark = pytest.mark.spark
+
+FILES = 4
+
+
+def run(motion: Any, **given: Any) -> list[tuple[int, list[str]]]:
+    """Take all that is there: how many changes had come, and the answers, after each micro-batch."""
+    seen: list[tuple[int, list[str]]] = []
+    running = motion.start(
+        display=lambda answers: seen.append((answers.n, [spoken(one.told()) for one in answers.queries])),
+        available_now=True,
+        **given,
+    )
+    try:
+        assert running.wait(240)
+    finally:
+        running.stop()
+    return seen
+
+
+def test_the_papers_queries_are_answered_as_by_the_embedded_engine(spark: Any, tmp_path: Path) -> None:
+    streams = write_streams(tmp_path, FILES)
+    sources: dict[str, Any] = dict(streams)
+    for name in streams.keys() - {"credit", "ticker"}:  # a stream of messages needs no Python process to read it
+        frame = spark.readStream.schema("seq long, content string").option("maxFilesPerTrigger", "1")
+        sources[name] = frame.json(as_messages(streams[name], name))
+    motion = continuous_many(
+        spark, list(QUERIES.values()), sources, names=list(QUERIES), options={"maxFilesPerTrigger": "1"},
+        compact_bytes=10_000,
+    )  # fmt: skip
+    seen = run(motion, checkpoint=tmp_path / "state")
+    expected = embedded_answers(QUERIES, streams, FILES)
+    assert [answers for _, answers in seen] == expected
+    assert all(any(answers[number] for answers in expected) for number in range(len(QUERIES))), "all have an answer"
+
+
+def put(folder: Path, number: int, *changes: Any) -> None:
+    folder.mkdir(exist_ok=True)
+    write_file(folder / f"{number:03}.xml", changes)
+
+
+def item(region: int, value: str, version: int) -> Replace:
+    return Replace(region=region, version=version, content=f"<item>{value}</item>".encode())
+
+
+HOLES = Fill(region=0, content=b'<list><stream:hole id="1"/><stream:hole id="2"/><stream:hole id="3"/></list>')
+
+
+def table_text(path: Path) -> str:
+    with sqlite3.connect(path) as database:
+        rows = database.execute("SELECT content FROM answer WHERE hidden = 0 ORDER BY query, place").fetchall()
+    return "".join(content for (content,) in rows)
+
+
+def test_stopped_and_started_again_it_goes_on_and_every_change_counts_once(spark: Any, tmp_path: Path) -> None:
+    feed, state, table, log = (tmp_path / name for name in ("feed", "state", "table.db", "log"))
+    motion = continuous(spark, 'stream("s")//item[. > 1]', {"s": str(feed)}) if feed.mkdir() is None else None
+    assert motion is not None
+    put(feed, 1, HOLES, item(1, "5", 1), item(3, "7", 1))
+    sinks: dict[str, Any] = {"checkpoint": state, "table": table, "log": log, "log_format": "json"}
+    assert run(motion, **sinks)[-1] == (3, ["<item>5</item><item>7</item>"])
+    assert run(motion, **sinks) == []
+    put(feed, 2, item(2, "6", 1), item(1, "0", 2), item(1, "9", 1))
+    assert run(motion, **sinks)[-1] == (6, ["<item>6</item><item>7</item>"])
+    assert table_text(table) == "<item>6</item><item>7</item>"
+    rows = [json.loads(line) for file in sorted(log.iterdir()) for line in file.read_text().splitlines()]
+    assert [row["seq"] for row in rows] == list(range(1, len(rows) + 1))
+    told = Materialiser()
+    for row in rows:
+        told.apply(from_row(row))
+    assert told.text() == "<item>6</item><item>7</item>"
+
+
+def test_an_error_is_the_answer_while_it_lasts_in_the_table_too(spark: Any, tmp_path: Path) -> None:
+    feed, table = tmp_path / "feed", tmp_path / "table.db"
+    put(feed, 1, HOLES, item(1, "5", 1))
+    put(feed, 2, item(2, "x", 1))
+    put(feed, 3, item(2, "6", 2))
+    motion = continuous(spark, 'stream("s")//item/xs:integer(.)', {"s": str(feed)}, options={"maxFilesPerTrigger": "1"})
+    seen = []
+
+    def look(answers: Any) -> None:
+        seen.append(spoken(answers.queries[0].told()))
+
+    tables = []
+
+    class Looking:
+        def take(self, *_: Any) -> None:
+            tables.append(table_text(table))
+
+        def close(self) -> None:
+            pass
+
+    running = motion.start(display=look, table=table, make_sinks=lambda *_: [Looking()], available_now=True)
+    try:
+        assert running.wait(120)
+    finally:
+        running.stop()
+    assert seen == ["5", "error FORG0001", "5 6"]
+    assert tables[0] == "5"
+    assert "FORG0001" in tables[1]
+    assert "5" not in tables[1]
+    assert tables[2] == "5 6"
+
+
+def test_any_streaming_frame_with_content_and_a_number_is_a_stream(spark: Any, tmp_path: Path) -> None:
+    feed = tmp_path / "messages"
+    feed.mkdir()
+    messages = [
+        (2, '<stream:filler id="2"><item>b</item></stream:filler>'),
+        (3, '<stream:replace id="2"><item>c</item></stream:replace><stream:eos/>'),
+        (1, f'<stream:filler id="0">{HOLES.content.decode()}</stream:filler>'),
+        (4, "<stream:filler id='nobody'>x</stream:filler>"),
+    ]
+    (feed / "1.json").write_text("".join(json.dumps({"offset": n, "value": text}) + "\n" for n, text in messages))
+    frame = spark.readStream.schema("offset long, value string").json(str(feed))
+    motion = continuous(
+        spark, 'stream("s")//item/string()', {"s": frame.selectExpr("value AS content", "offset AS seq")}
+    )
+    assert tuple(motion.columns) == ROW
+    assert motion.isStreaming
+    log = tmp_path / "log"
+    assert run(motion, log=log, log_format="json")[-1][1] == ["c"]
+    rows = [json.loads(line) for file in log.iterdir() for line in file.read_text().splitlines()]
+    (aside,) = [row for row in rows if row["change"] == "quarantine"]
+    assert json.loads(aside["content"])["source"] == "s:4"
+
+
+def test_change_rows_of_a_frame_are_ordered_by_their_versions(spark: Any, tmp_path: Path) -> None:
+    feed = tmp_path / "rows"
+    feed.mkdir()
+    rows = [
+        {"region": 1, "version": 2, "content": "<item>new</item>"},
+        {"region": 1, "version": 1, "content": "<item>old</item>"},
+        {"region": 0, "version": 1, "content": HOLES.content.decode()},
+    ]
+    (feed / "1.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    frame = spark.readStream.schema("region long, version long, content string").json(str(feed))
+    assert run(continuous(spark, 'stream("s")//item', {"s": frame}))[-1] == (3, ["<item>new</item>"])
+
+
+@pytest.mark.parametrize(
+    ("columns", "code"),
+    [("'x' AS content", "XSC0068"), ("1 AS seq", "XSC0068"), (None, "XSC0068")],
+    ids=["no-order", "no-content", "not-streaming"],
+)
+def test_a_frame_without_an_order_or_content_is_refused(spark: Any, columns: str | None, code: str) -> None:
+    rate = spark.readStream.format("rate").load()
+    frame = rate.selectExpr(columns) if columns else spark.range(1).selectExpr("'x' AS content", "id AS seq")
+    with pytest.raises(XStreamError, match=code):
+        continuous(spark, 'stream("s")//item', {"s": frame})
+
+
+def test_a_stream_that_is_not_given_and_a_query_that_is_none_are_refused_at_once(spark: Any, tmp_path: Path) -> None:
+    with pytest.raises(XStreamError, match="FODC0002"):
+        continuous(spark, 'stream("other")//item', {"s": str(tmp_path)})
+    with pytest.raises(XStreamError, match="XPST0003"):
+        continuous(spark, "for $x in", {"s": str(tmp_path)})
+    with pytest.raises(XStreamError, match="XSC0065"):
+        continuous(spark, 'stream("s")//item', {"s": str(tmp_path)}).start(display="holographic")
+
+
+def test_the_plan_names_the_steps_and_the_listener_uses_their_names(spark: Any, tmp_path: Path) -> None:
+    feed = tmp_path / "feed"
+    put(feed, 1, HOLES, item(1, "5", 1), Eos())
+    motion = continuous(spark, 'count(stream("s")//item)', {"s": str(feed)})
+    plan = motion.plan()
+    running = motion.start(available_now=True)
+    assert "answer: s1" in running.query.name
+    try:
+        assert running.wait(120)
+        running.figures_ready(60)
+    finally:
+        running.stop()
+    assert running.figures.rows == 3
+    assert running.figures.state_bytes > 0
+    (operator,) = running.figures.operators
+    step = operator.split()[0]
+    assert f"\n  {step} " in plan
+    assert running.answers.ended
+
+
+def test_what_fails_in_an_operator_or_in_a_sink_is_raised_as_it_was(spark: Any, tmp_path: Path) -> None:
+    feed = tmp_path / "feed"
+    put(feed, 1, HOLES, item(1, "5", 1))
+
+    def broken(_: Any) -> None:
+        raise ValueError("the screen is broken")
+
+    running = continuous(spark, 'count(stream("s")//item)', {"s": str(feed)}).start(display=broken, available_now=True)
+    with pytest.raises(ValueError, match="the screen is broken"):
+        running.wait(120)
+    running.stop()
+    structure = '<tag id="1" name="list" type="snapshot"><tag id="2" name="item" type="filler"/></tag>'
+    put(feed, 2, Replace(region=0, content=b'<list><stream:hole id="1"/><stream:mutable id="9"/></list>'))
+    spread = continuous(spark, 'count(stream("s")//item)', {"s": str(feed)}, structures=structure, bucket_records=1)
+    running = spread.start(available_now=True)
+    with pytest.raises(XStreamError, match="XSC0069"):
+        running.wait(120)
+    running.stop()
+
+
+def test_the_wall_clock_goes_on_although_nothing_comes(spark: Any, tmp_path: Path) -> None:
+    feed = tmp_path / "feed"
+    put(feed, 1, HOLES)
+    seen: set[str] = set()
+    twice = threading.Event()
+
+    def look(answers: Any) -> None:
+        seen.add(spoken(answers.queries[0].told()))
+        if len(seen) > 1:
+            twice.set()
+
+    motion = continuous(spark, 'string(now()), count(stream("s")/list)', {"s": str(feed)}, clock="wall")
+    running = motion.start(display=look)
+    try:
+        assert twice.wait(120), running.query.exception()
+    finally:
+        running.stop()
+    assert all(answer.endswith("Z 1") for answer in seen)
+
+
+def test_a_folder_is_followed_until_its_stream_ends_and_shown_live(spark: Any, tmp_path: Path) -> None:
+    from io import StringIO
+
+    from rich.console import Console
+
+    from xstreamcast.spark.sink_display import LiveDisplay
+
+    feed, screen = tmp_path / "feed", StringIO()
+    put(feed, 1, HOLES, item(1, "5", 1))
+    motion = continuous_many(spark, ['stream("s")//item', 'count(stream("s")//item)'], {"s": str(feed)})
+    batches = []
+
+    def grow(answers: Any) -> None:
+        batches.append([spoken(one.told()) for one in answers.queries])
+        if len(batches) == 1:
+            put(feed, 2, item(2, "6", 1), Eos())
+
+    console = Console(file=screen, force_terminal=True, width=100, height=30)
+    running = motion.start(display=grow, make_sinks=lambda answers, figures: [LiveDisplay(answers, figures, console)])
+    try:
+        assert running.until_ended(120)
+    finally:
+        running.stop()
+    assert batches == [["<item>5</item>", "1"], ["<item>5</item><item>6</item>", "2"]]
+    assert "<item>6</item>" in screen.getvalue()
+    assert "MB of state" in screen.getvalue()
+
+
+def test_watch_shows_the_same_trace_with_either_engine(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from xstreamcast.cli import watch_spark
+    from xstreamcast.cli.terminal import Diagnostics
+
+    streams = write_streams(tmp_path, 3, {"credit": GENERATORS["credit"]})
+    watch_spark.follow(
+        spark, [MAXED_OUT, FRAUD], streams, {}, Diagnostics(), format=None, trace=True, until_idle=None,
+        checkpoint=None, batch=None, options={"maxFilesPerTrigger": "1"},
+    )  # fmt: skip
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    expected = embedded_answers({"0": MAXED_OUT, "1": FRAUD}, streams, 3)
+    last = {line["query"]: line["answer"] for line in lines}
+    assert [last.get(number, "") for number in range(2)] == expected[-1]
+    assert all(expected[-1])
+    assert all(line["changes"] for line in lines)

@@ -1,0 +1,185 @@
+"""One stream in many buckets: the answer is that of the whole, after every micro-batch."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from motion_stores import batches, in_buckets, rows_of
+from motion_streams import FRAUD, GENERATORS, embedded_answers, spoken, write_streams
+
+from xstreamcast.cast.materialise import Materialiser
+from xstreamcast.errors import XStreamError
+from xstreamcast.generate.credit import GENERATOR
+from xstreamcast.model.change import from_row
+from xstreamcast.model.structure import parse_structure
+from xstreamcast.run.continuous.query import continuous, continuous_many
+from xstreamcast.spark import state
+from xstreamcast.spark.association_spread import TOTALS, spread
+from xstreamcast.spark.state import PROGRESS, Job, item_of
+from xstreamcast.spark.state_log import Row, row_of
+
+STRUCTURE = GENERATOR.structures["credit"]
+
+
+@pytest.fixture(autouse=True)
+def _no_engine_lives_on() -> Iterator[None]:
+    state._ENGINES.clear()
+    yield
+    state._ENGINES.clear()
+
+
+def check(text: str, rows: list[Row], size: int, structure: str = STRUCTURE, per_batch: int = 15) -> list[str]:
+    """Play a stream in buckets of a size beside the embedded engine: the answers after each batch."""
+    (stream,) = {row["stream"] for row in rows}
+    structures = {stream: parse_structure(structure)}
+    how = spread(continuous_many([text], structures=structures), structures, size)
+    job = Job((text,), ("answer",), {stream: structure}, partial=how.reduction in TOTALS, compact_bytes=5000)
+    whole, told, answers = continuous(text, structures=structures), Materialiser(), []
+    parts = batches(rows, per_batch)
+    for batch, brought in zip(parts, in_buckets(parts, how, job), strict=True):
+        for row in brought:
+            if row["change"] not in (PROGRESS, "quarantine"):
+                told.apply(from_row(row))
+        whole.feed_many([item_of(row) for row in batch], stream)
+        expected = whole.told()
+        if isinstance(expected, XStreamError):
+            assert f'code="{expected.code}"' in told.text()
+        elif told.text() or expected not in ("0", "false"):  # before the root has come nothing is told
+            assert told.text() == expected
+        answers.append(spoken(expected))
+    return answers
+
+
+def credit(updates: int, seed: int) -> list[Row]:
+    """Credit cards, out of order."""
+    assert GENERATOR.changes is not None
+    changes = [change for _, change in GENERATOR.changes(0.01, 1, updates)]
+    middle = changes[1:-1]
+    head, tail = middle[:100], middle[100:]
+    random.Random(seed).shuffle(head)
+    return [
+        {**row_of(change, "credit"), "seq": n} for n, change in enumerate([changes[0], *head, *tail, changes[-1]], 1)
+    ]
+
+
+QUERIES = {
+    "items": 'for $a in stream("credit")//account where sum($a/transaction[status = "charged"]/amount) > 100 '
+    "return <account>{ $a/@id, $a/customer }</account>",
+    "paths": 'stream("credit")//transaction[amount > 90]/vendor',
+    "count": 'count(stream("credit")//transaction[status = "charged"])',
+    "sum": 'sum(stream("credit")//transaction[status = "charged"]/amount)',
+    "average": 'avg(stream("credit")//transaction[status = "suspended"]/amount)',
+    "exists": 'exists(stream("credit")//transaction[amount > 350])',
+    "window": 'for $a in stream("credit")//account where sum($a/transaction?[now-P2D,now]/amount) > 60 '
+    "return <a>{ $a/@id }</a>",
+}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_the_answer_of_the_buckets_is_that_of_the_whole(name: str) -> None:
+    answers = check(QUERIES[name], credit(60, 1), 4)
+    assert len(set(answers)) > 1
+
+
+def test_fragments_before_their_holes_and_the_root_at_the_end() -> None:
+    rows = credit(0, 2)
+    late = [*rows[1:-1], rows[0]]
+    assert check(QUERIES["items"], [{**row, "seq": n} for n, row in enumerate(late, 1)], 3)[-1]
+
+
+LIST = """<stream:structure><tag id="1" name="list" type="snapshot"><tag id="2" name="item" type="filler"/></tag>
+</stream:structure>"""
+
+
+def root(*holes: int) -> str:
+    content = "".join(f'<stream:hole id="{hole}" tsid="2"/>' for hole in holes)
+    return f'<stream:replace id="0" tsid="1"><list>{content}</list></stream:replace>'
+
+
+def item(region: int, text: str) -> str:
+    return f'<stream:replace id="{region}" tsid="2"><item>{text}</item></stream:replace>'
+
+
+def test_records_come_and_go_where_the_root_says() -> None:
+    stream = [
+        root(1, 2, 3),
+        *[item(n, str(n)) for n in range(1, 9)],
+        root(1, 2, 3, 4, 5),
+        root(1, 6, 3, 4, 5, 7, 8),
+        root(8),
+    ]
+    answers = check('stream("s")//item', rows_of("".join(stream)), 2, LIST, per_batch=1)
+    assert answers[-1] == "<item>8</item>"
+    assert answers[-2] == "".join(f"<item>{n}</item>" for n in (1, 6, 3, 4, 5, 7, 8))
+
+
+def test_an_error_in_one_bucket_is_the_answer_of_all_until_it_ends() -> None:
+    stream = [root(1, 2, 3, 4), item(1, "1"), item(4, "x"), item(2, "y"), item(4, "4"), item(2, "2")]
+    text = 'for $i in stream("s")//item where xs:integer($i) > 0 return $i'
+    answers = check(text, rows_of("".join(stream)), 1, LIST, per_batch=1)
+    assert answers[2:] == [
+        "error FORG0001",
+        "error FORG0001",
+        "error FORG0001",
+        "<item>1</item><item>2</item><item>4</item>",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('max(stream("s")//item)', "only items side by side"),
+        ('stream("s")//item/string()', "atomic"),
+        ('for $i in stream("s")//item order by $i return $i', "more than one loop|only items"),
+        ('stream("s")/list/count(item)', "larger|atomic"),
+        ('stream("s")//item, stream("t")//item', "one stream"),
+    ],
+    ids=["max", "atomic", "sorted", "root", "two"],
+)
+def test_what_does_not_distribute_is_refused_with_the_reason(text: str, why: str) -> None:
+    structures = {"": parse_structure(LIST)}
+    with pytest.raises(XStreamError, match=f"XSC0069.*({why})"):
+        spread(continuous_many([text], structures=structures), structures, 2)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [root(2, 1, 3), '<stream:after target="1" id="9"><item>9</item></stream:after>'],
+    ids=["moved", "update-stream"],
+)
+def test_a_stream_that_does_what_buckets_cannot_follow_stops_with_a_clear_error(last: str) -> None:
+    with pytest.raises(XStreamError, match="XSC0069"):
+        check('stream("s")//item', rows_of("".join([root(1, 2, 3), last])), 1, LIST, per_batch=1)
+
+
+@pytest.mark.spark
+def test_on_spark_the_buckets_say_what_the_embedded_engine_says(spark: Any, tmp_path: Path) -> None:
+    from xstreamcast.spark import continuous as on_spark
+
+    streams = write_streams(tmp_path, 3, {"credit": GENERATORS["credit"]})
+    motion = on_spark(
+        spark, FRAUD, streams, structures=GENERATOR.structures, options={"maxFilesPerTrigger": "1"}, bucket_records=3
+    )
+    assert "route" in motion.plan()
+    seen: list[str] = []
+    running = motion.start(
+        display=lambda answers: seen.append(spoken(answers.queries[0].told())),
+        checkpoint=tmp_path / "state",
+        available_now=True,
+    )
+    try:
+        assert running.wait(240)
+    finally:
+        running.stop()
+    assert seen == [answers[0] for answers in embedded_answers({"fraud": FRAUD}, streams, 3)]
+    assert seen[-1]
+    again = motion.start(checkpoint=tmp_path / "state", available_now=True)
+    try:
+        assert again.answer() == seen[-1]
+        assert again.wait(120)
+    finally:
+        again.stop()

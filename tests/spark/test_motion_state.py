@@ -1,0 +1,238 @@
+"""The state of a continuous query on Spark: what a batch gives is a function of the saved state and the batch alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+from motion_stores import MemoryStore, batches, rows_of
+from random_streams import queries, streams
+
+from xstreamcast.cast.materialise import Materialiser
+from xstreamcast.errors import XStreamError
+from xstreamcast.generate.credit import GENERATOR
+from xstreamcast.model.change import from_row
+from xstreamcast.model.serialise import serialise
+from xstreamcast.model.structure import parse_structure
+from xstreamcast.run.query import Query, compile
+from xstreamcast.run.streams import view_of
+from xstreamcast.run.temporal import moment_at
+from xstreamcast.spark import state
+from xstreamcast.spark.state import PROGRESS, Job, advance
+from xstreamcast.spark.state_log import FORMAT, Row, read_head, row_of
+
+EAGER_COMPACTION = {"compact_bytes": 1, "compact_blobs": 1}
+
+
+@pytest.fixture(autouse=True)
+def _no_engine_lives_on() -> Iterator[None]:
+    state._ENGINES.clear()
+    yield
+    state._ENGINES.clear()
+
+
+def from_scratch(query: Query, t: Materialiser) -> str:
+    node = view_of(t.text().encode(), "stream:s")
+    try:
+        return serialise(query(streams=lambda _: node, now=moment_at(t.now)).items())
+    except XStreamError as failure:
+        return f"error {failure.code}"
+
+
+def changes(rows: list[Row]) -> list[Row]:
+    return [row for row in rows if row["change"] not in (PROGRESS, "quarantine")]
+
+
+def shown(sink: Materialiser) -> str:
+    text = sink.text()
+    code = text.partition('<error xmlns="urn:xstreamcast:error" code="')[2].partition('"')[0]
+    return f"error {code}" if code else text
+
+
+@seed(7)
+@settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(streams(), queries(), st.integers(1, 9))
+def test_the_law_holds_after_every_batch_and_whoever_has_it(stream: str, text: str, size: int) -> None:
+    job, whole = Job((text,), ("answer",), **EAGER_COMPACTION), compile(text)  # type: ignore[arg-type]
+    store, t, sink = MemoryStore(), Materialiser(), Materialiser()
+    begun = False
+    for batch in batches(rows_of(stream), size):
+        before = store.copy()
+        told = list(advance(job, store, batch))
+        mine = dict(state._ENGINES)
+        state._ENGINES.clear()  # another worker gets the same batch again, and makes its engine from what is saved
+        assert list(advance(job, before, batch)) == told
+        state._ENGINES.clear()
+        state._ENGINES.update(mine)
+        for row in batch:
+            t.apply(state.item_of(row))
+        for row in changes(told):
+            begun = True
+            sink.apply(from_row(row))
+        if begun:
+            assert shown(sink) == from_scratch(whole, t)
+
+
+def test_an_engine_that_saw_a_batch_which_was_never_committed_is_not_used() -> None:
+    job = Job(('count(stream("s")//a)',), ("answer",))
+    store = MemoryStore()
+    fill = '<stream:filler id="0"><r><a/><stream:hole id="1"/></r></stream:filler>'
+    list(advance(job, store, rows_of(fill)))
+    lost = store.copy()
+    list(advance(job, lost, rows_of('<stream:filler id="1"><a/><a/><a/></stream:filler>')))
+    told = changes(list(advance(job, store, rows_of('<stream:filler id="1"><a/></stream:filler>'))))
+    assert [row["content"] for row in told] == [b"2"]
+
+
+def test_an_engine_that_has_missed_batches_takes_them_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job(('sum(stream("s")//a)',), ("answer",))
+    store = MemoryStore()
+    holes = "".join(f'<stream:hole id="{n}"/>' for n in range(1, 9))
+    stream = [f'<stream:filler id="0"><r>{holes}</r></stream:filler>']
+    stream += [f'<stream:filler id="{n}"><a>{n}</a></stream:filler>' for n in range(1, 9)]
+    list(advance(job, store, rows_of(stream[0])))
+    mine = dict(state._ENGINES)
+    for change in stream[1:5]:
+        state._ENGINES.clear()
+        list(advance(job, store, rows_of(change)))
+    state._ENGINES.clear()
+    state._ENGINES.update(mine)
+    monkeypatch.setattr(state, "from_base", lambda *_: pytest.fail("made anew"))
+    (row,) = changes(list(advance(job, store, rows_of(stream[5]))))
+    assert row["content"] == b"15"
+
+
+def test_what_is_saved_stays_small_when_the_same_regions_change_again_and_again() -> None:
+    job = Job(('count(stream("s")//a[. > 50])',), ("answer",), compact_bytes=20_000, compact_blobs=50)
+    store = MemoryStore()
+    holes = "".join(f'<stream:hole id="{n}"/>' for n in range(1, 21))
+    list(advance(job, store, rows_of(f'<stream:filler id="0"><r>{holes}</r></stream:filler>')))
+    sizes = []
+    for step in range(400):
+        change = f'<stream:replace id="{1 + step % 20}" version="{step}"><a>{step * 37 % 100}</a></stream:replace>'
+        list(advance(job, store, rows_of(change)))
+        sizes.append(sum(map(len, (*store.log.values(), *store.base.values()))))
+    assert max(sizes[200:]) < 1.1 * max(sizes[:200])
+    assert len(store.log) <= 51
+
+
+def test_update_streams_keep_their_log() -> None:
+    job = Job(('stream("s")//a',), ("answer",), **EAGER_COMPACTION)  # type: ignore[arg-type]
+    store, sink = MemoryStore(), Materialiser()
+    updates = [
+        '<stream:filler id="0"><r><stream:mutable id="1"><a>1</a></stream:mutable></r></stream:filler>',
+        '<stream:replace target="1" id="2"><a>2</a></stream:replace>',
+        '<stream:after target="1" id="3"><a>3</a></stream:after>',
+        '<stream:replace target="3" id="4"><a>4</a></stream:replace>',
+        '<stream:hide id="1"/>',
+    ]
+    answers = []
+    for change in updates:
+        state._ENGINES.clear()
+        for row in changes(list(advance(job, store, rows_of(change)))):
+            sink.apply(from_row(row))
+        answers.append(sink.text())
+    assert answers == ["<a>1</a>", "<a>2</a>", "<a>2</a><a>3</a>", "<a>2</a><a>4</a>", "<a>4</a>"]
+
+
+def test_an_answer_that_is_an_error_is_compacted_too_and_withdrawn() -> None:
+    job = Job(('stream("s")//a/xs:integer(.)',), ("answer",), **EAGER_COMPACTION)  # type: ignore[arg-type]
+    store, sink = MemoryStore(), Materialiser()
+    seen = []
+    for number, value in enumerate(["1", "x", "x", "y", "5"]):
+        content = f"<r><a>1</a><a>{value}</a></r>"
+        for row in changes(list(advance(job, store, rows_of(f'<stream:replace id="0">{content}</stream:replace>')))):
+            sink.apply(from_row(row))
+        seen.append(shown(sink))
+        assert read_head(store) is not None, number
+    assert seen == ["1 1", "error FORG0001", "error FORG0001", "error FORG0001", "1 5"]
+
+
+def test_moving_windows_over_shuffled_credit_cards_with_compaction() -> None:
+    text = """for $a in stream("credit")//account
+        where sum($a/transaction?[now-P2D,now][status = "charged"]/amount) >= 100 return <alert id="{$a/@id}"/>"""
+    structure = GENERATOR.structures["credit"]
+    job = Job((text,), ("alerts",), {"credit": structure}, compact_bytes=3000)
+    whole, t, sink, store = compile(text), Materialiser(parse_structure(structure)), Materialiser(), MemoryStore()
+    rows = [{**row_of(change, "credit"), "seq": n} for n, (_, change) in enumerate(GENERATOR.changes(0.003, 1, 250), 1)]
+    seen = set()
+    for batch in batches(rows, 20):
+        told = list(advance(job, store, list(reversed(batch))))  # a shuffle knows no order; seq does
+        for row in batch:
+            t.apply(from_row(row))
+        for row in changes(told):
+            sink.apply(from_row(row))
+        node = view_of(t.text().encode(), "stream:credit")
+        expected = serialise(whole(streams=lambda _, node=node: node, now=moment_at(t.now)).items())
+        assert sink.text() == expected
+        seen.add(expected)
+    head = read_head(store)
+    assert head is not None
+    assert head.parts
+    assert len(seen) > 2, "alerts come and go"
+
+
+def test_what_is_gone_for_good_stays_gone_after_compaction() -> None:
+    structure = """<stream:structure><tag id="1" name="r" type="snapshot">
+        <tag id="2" name="a" type="filler" reuse="no"/></tag></stream:structure>"""
+    job = Job(('stream("s")//a',), ("answer",), {"s": structure}, **EAGER_COMPACTION)  # type: ignore[arg-type]
+    store, sink = MemoryStore(), Materialiser()
+    stream = [
+        '<stream:filler id="0" tsid="1"><r><stream:hole id="1" tsid="2"/><stream:hole id="2" tsid="2"/></r>'
+        "</stream:filler>",
+        '<stream:filler id="2" tsid="2" version="1"><a>2</a></stream:filler>',
+        '<stream:remove id="1" tsid="2" version="2"/>',
+        '<stream:filler id="2" tsid="2" version="1"><a>2</a></stream:filler>',
+        '<stream:filler id="1" tsid="2" version="1"><a>late</a></stream:filler>',
+    ]
+    for change in stream:
+        for row in changes(list(advance(job, store, rows_of(change)))):
+            sink.apply(from_row(row))
+    assert sink.text() == "<a>2</a>"
+
+
+def test_a_state_of_a_later_format_is_refused_by_name() -> None:
+    job = Job(('count(stream("s")//a)',), ("answer",))
+    store = MemoryStore()
+    list(advance(job, store, rows_of('<stream:filler id="0"><a/></stream:filler>')))
+    assert store.saved is not None
+    store.saved = FORMAT + 1, store.saved[1]
+    with pytest.raises(XStreamError, match="XSC0062"):
+        list(advance(job, store, rows_of('<stream:filler id="0"><a/></stream:filler>')))
+
+
+SAVED_FIRST = {
+    "birth": "0", "version": 0, "chain": "", "n": 0, "first": 1, "parts": 0, "base_bytes": 0, "log_bytes": 0, "due": 0,
+}  # fmt: skip
+
+
+def test_a_state_of_the_first_format_is_read() -> None:
+    store = MemoryStore()
+    store.put_head(1, json.dumps(SAVED_FIRST).encode())
+    told = list(advance(Job(('count(stream("s")//a)',), ("answer",)), store, rows_of("<a/>")))
+    assert changes(told)[-1]["content"] == b"1"
+
+
+def test_a_clock_by_hand_goes_with_the_batches() -> None:
+    job = Job(("now()",), ("time",), clock="wall")
+    store = MemoryStore()
+    tick = {**row_of(from_row({"change": "eos"}), ""), "change": "tick", "seq": 1}
+    rows = rows_of('<stream:filler id="0"><a/></stream:filler>')
+    told = list(advance(job, store, [*rows, {**tick, "valid_time": 10**15}]))
+    state._ENGINES.clear()
+    more = list(advance(job, store, [{**tick, "valid_time": 10**15 + 10**6}]))
+    assert changes(told)[-1]["content"] == b"2001-09-09T01:46:40Z"
+    assert changes(more)[-1]["content"] == b"2001-09-09T01:46:41Z"
+
+
+def test_what_was_put_aside_comes_out_as_a_row() -> None:
+    job = Job(('count(stream("s")//a)',), ("answer",), lateness={"": 60.0})
+    store = MemoryStore()
+    times = ("2003-11-01T00:00:00", "2003-11-01T02:00:00", "2003-11-01T01:00:00")
+    stream = "".join(f'<stream:filler id="{n}" validTime="{time}"><a/></stream:filler>' for n, time in enumerate(times))
+    told = list(advance(job, store, rows_of(stream)))
+    (row,) = [row for row in told if row["change"] == "quarantine"]
+    assert (row["stream"], json.loads(row["content"])["code"]) == ("s", "XSC0090")

@@ -1,0 +1,138 @@
+"""Elements as rows: paths, types, lists, what is around an element; and what is refused."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from rest_samples import document_of
+
+from xstreamcast.errors import XStreamError
+from xstreamcast.spark.document_reader import ColumnReader
+
+SHOP = """<shop xmlns:m="urn:m" name="Übershop"><day date="2003-11-15"><sale no="1" m:cur="EUR"><what>tea</what>\
+<price>2.50</price><price> 3 </price><at>2003-11-15T10:00:00</at><ok>true</ok></sale></day><day>\
+<sale no="2"><what>c<b>of</b>fee</what><price>1e1</price><at>2003-11-16T10:00:00.25+02:00</at><ok>0</ok></sale>\
+<sale no="3"/></day></shop>"""
+
+
+def rows(tmp_path: Path, columns: dict[str, str], content: str = SHOP, **options: str) -> list[dict[str, Any]]:
+    document = document_of(tmp_path, content)
+    given = {
+        "path": document.path,
+        "record": "//sale",
+        "columns": json.dumps(columns),
+        "partitionBytes": "60",
+        **options,
+    }
+    made = ColumnReader(given, None, None)
+    batches = [batch for partition in made.partitions() for batch in made.read(partition)]
+    return pa.Table.from_batches(batches).to_pylist()
+
+
+def column(tmp_path: Path, path: str, **options: str) -> list[Any]:
+    return [row["c"] for row in rows(tmp_path, {"c": path}, **options)]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("@no as xs:integer", [1, 2, 3]),
+        ("what", ["tea", "coffee", None]),
+        ("what/text() as xs:string*", [["tea"], ["c", "fee"], []]),
+        ("price as xs:double*", [[2.5, 3.0], [10.0], []]),
+        ("price[1]", None),
+        (".//b", [None, "of", None]),
+        ("* as xs:string*", [["tea", "2.50", " 3 ", "2003-11-15T10:00:00", "true"],
+                             ["coffee", "1e1", "2003-11-16T10:00:00.25+02:00", "0"], []]),
+        ("../@date as xs:date", [date(2003, 11, 15), None, None]),
+        ("../../@name", ["Übershop"] * 3),
+        ("ancestor::shop/@name", ["Übershop"] * 3),
+        ("ancestor::*/@date", ["2003-11-15", None, None]),
+        ("ok as xs:boolean", [True, False, None]),
+        ("at as xs:dateTime", [datetime(2003, 11, 15, 10, tzinfo=UTC),
+                               datetime(2003, 11, 16, 8, 0, 0, 250000, UTC), None]),
+        ("@m:cur", ["EUR", None, None]),
+        ("../what/text()", None),
+        ("/shop", None),
+        ("price as xs:colour", None),
+    ],
+)  # fmt: skip
+def test_a_column_gives_what_its_path_leads_to(tmp_path: Path, path: str, expected: list[Any] | None) -> None:
+    options = {"namespaces": '{"m": "urn:m"}'}
+    if expected is None:
+        with pytest.raises(XStreamError):
+            column(tmp_path, path, **options)
+    else:
+        assert column(tmp_path, path, **options) == expected
+
+
+def test_decimals_are_exact(tmp_path: Path) -> None:
+    found = rows(tmp_path, {"c": "v as xs:decimal"}, "<a><sale><v>0.100000000000000005</v></sale></a>")
+    assert found == [{"c": Decimal("0.100000000000000005")}]
+
+
+def test_types_and_lists_are_found_in_the_first_records_where_none_are_given(tmp_path: Path) -> None:
+    document = document_of(tmp_path, SHOP)
+    columns = {"no": "@no", "what": "what", "price": "price", "none": "nothing"}
+    made = ColumnReader({"path": document.path, "record": "//sale", "columns": json.dumps(columns)}, None, None)
+    assert made.schema == "`no` long, `what` string, `price` array<double>, `none` string"
+
+
+def test_a_path_to_records_of_fixed_names_finds_those_only(tmp_path: Path) -> None:
+    nested = "<a><b><r>1</r></b><r>2</r><c><r>3<r>4</r></r></c></a>"
+    assert [row["c"] for row in rows(tmp_path, {"c": "text()"}, nested, record="/a/*/r")] == [1, 3]
+    assert [row["c"] for row in rows(tmp_path, {"c": "text()"}, nested, record="/a//r")] == [1, 2, 3, 4]
+
+
+def test_the_place_of_an_element_and_its_text_come_on_request(tmp_path: Path) -> None:
+    found = rows(tmp_path, {"no": "@no"}, offset="true", xml="true", file="true")
+    assert [row["xml"] for row in found][2] == '<sale no="3"/>'
+    assert SHOP.encode()[found[1]["offset"] :].startswith(b'<sale no="2">')
+    assert {Path(row["file"]).name for row in found} == {"document.xml"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "code", "words"),
+    [
+        ({"c": "price as xs:double"}, "XPTY0004", "as xs:double*"),
+        ({"c": "what as xs:integer"}, "FORG0001", "'tea' is no xs:integer"),
+        ({"c": "ok as xs:date"}, "FORG0001", "'true' is no xs:date"),
+    ],
+)
+def test_what_does_not_fit_a_column_is_an_error_with_its_place(
+    tmp_path: Path, columns: dict[str, str], code: str, words: str
+) -> None:
+    with pytest.raises(XStreamError) as caught:
+        rows(tmp_path, columns)
+    assert caught.value.code == code
+    assert words in str(caught.value)
+    assert caught.value.place is not None
+    assert caught.value.place.offset == SHOP.encode().index(b"<sale")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"record": "//a"},
+        {"columns": "{}"},
+        {"record": "//a", "columns": "[1]"},
+        {"record": "//a", "columns": "{"},
+        {"record": "//a", "columns": '{"a": "@a"}', "rowTag": "a"},
+        {"record": "//a", "columns": '{"a": "@a"}', "xml": "perhaps"},
+        {"record": "//a", "columns": '{"xml": "@a"}', "xml": "true"},
+        {"record": "//a", "columns": '{"a": "@a"}', "partitionBytes": "0"},
+    ],
+)
+def test_options_that_would_be_ignored_or_are_not_understood_are_refused(
+    tmp_path: Path, options: dict[str, str]
+) -> None:
+    document = document_of(tmp_path, SHOP)
+    with pytest.raises(XStreamError) as caught:
+        ColumnReader({"path": document.path, **options}, None, None)
+    assert caught.value.code == "XSC0065"

@@ -1,0 +1,98 @@
+"""``xcast query --engine spark`` and ``xcast explain --engine spark``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_rest_queries import site
+
+from xstreamcast.cli import main
+from xstreamcast.plan.explain import explain
+from xstreamcast.spark.stages import stage_lines
+
+
+def ran(*arguments: str) -> int:
+    """The exit code of a command."""
+    try:
+        main(list(arguments))
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return 0
+
+
+@pytest.fixture
+def kept(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The session of the tests, which commands are not to end."""
+    monkeypatch.setattr(sys.modules["xstreamcast.spark.session"], "shut_down", lambda _: None)
+    yield spark
+    spark.sparkContext.setLogLevel("ERROR")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("for $p in /site/people/person return $p/name", "--lines"),
+        ("<n a='{count(//item)}'>{ sum(//quantity) }</n>", "--indent"),
+        ("declare variable $n external; (//person/@id/string())[number($n)]", "--var", "n=3", "--method", "text"),
+    ],
+    ids=["rows", "partials", "variables"],
+)
+def test_a_query_prints_on_spark_what_it_prints_embedded(
+    kept: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+) -> None:
+    file = tmp_path / "auction.xml"
+    file.write_bytes(site())
+    text, *options = more
+    assert ran("query", text, str(file), *options) == 0
+    expected = capsys.readouterr().out
+    assert ran("query", text, str(file), *options, "--engine", "spark") == 0
+    assert capsys.readouterr().out == expected
+
+
+def test_an_error_that_a_task_meets_is_told_as_ever(
+    kept: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "auction.xml"
+    file.write_bytes(site())
+    assert ran("query", "//person/xs:integer(name)", str(file), "--engine", "spark") == 1
+    said = capsys.readouterr().err
+    assert "xcast: FORG0001 query:1:10" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--engine", "flink"), ("--master", "local[4]"), ("--engine", "spark", "--threads", "2")],
+    ids=lambda options: options[-1],
+)
+def test_options_of_the_other_engine_are_refused(options: tuple[str, ...]) -> None:
+    assert ran("query", "1", *options) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("for $p in //person return $p/name", ["stage 1  s1 s2  a task for each range"]),
+        ("count(//person[name])", ["stage 1", "driver"]),
+        ("for $p in //person order by $p/name return $p", ["stage 1", "stage 2"]),
+        ("let $n := count(//b) return //b[. = $n]", ["stage 1", "stage 2", "driver"]),
+        ('stream("s")//b', ["stage 1"]),
+        ("1 + 1", ["stage 1"]),
+    ],
+)
+def test_explain_tells_the_stages_and_the_steps_in_each(text: str, expected: list[str]) -> None:
+    title, *lines = stage_lines(explain(text))
+    assert title == "on Spark"
+    named = [line.strip() for line in lines if not line.startswith("   ")]
+    assert len(named) == len(expected)
+    assert all(line.startswith(start) for line, start in zip(named, expected, strict=True))
+
+
+def test_explain_prints_the_stages_for_spark_only(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ran("explain", "count(//b)") == 0
+    assert "on Spark" not in capsys.readouterr().out
+    assert ran("explain", "count(//b)", "--engine", "spark") == 0
+    assert "on Spark\n  stage 1" in capsys.readouterr().out

@@ -1,0 +1,165 @@
+"""``xcast watch --engine spark``: the same queries and formats, run by Spark micro-batch by micro-batch."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from xstreamcast.errors import Place
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from xstreamcast.cli.terminal import Diagnostics
+    from xstreamcast.cli.watch import Sink as WatchSink
+    from xstreamcast.run.continuous.shelf import Emitted
+    from xstreamcast.spark.continuous_query import Motion, Running
+    from xstreamcast.spark.sink_answers import Answers, Batch
+
+_LOOK: Final = 0.2
+"""Seconds between two looks at whether it is over."""
+
+
+def watch_on_spark(
+    texts: list[str], sources: Mapping[str, str], published: Mapping[str, str], report: Diagnostics, **given: Any
+) -> bool:
+    """Start Spark and let it run queries until their streams end; whether Ctrl-C ended it. ``given``: see `follow`."""
+    from xstreamcast.spark.session import session, shut_down
+
+    master = given.pop("master")
+    for name, source in sources.items():
+        if source == "-":
+            raise typer.BadParameter(f"Spark reads what can be read again, not {name}=-")
+    with tempfile.TemporaryDirectory(prefix="xstreamcast-watch-") as folder:
+        with quiet_java(Path(folder, "spark.log")):
+            spark: SparkSession = session("xcast watch", master=master, log="OFF", scratch=Path(folder))
+        try:
+            return follow(spark, texts, sources, published, report, **given)
+        finally:
+            shut_down(spark)
+
+
+def follow(
+    spark: SparkSession,
+    texts: list[str],
+    sources: Mapping[str, str],
+    published: Mapping[str, str],
+    report: Diagnostics,
+    *,
+    format: str | None,
+    trace: bool,
+    until_idle: float | None,
+    checkpoint: Path | None,
+    batch: int | None,
+    options: Mapping[str, str] | None = None,
+    **given: Any,
+) -> bool:
+    """Run queries until their streams end; whether Ctrl-C ended it.
+
+    ``batch``: at most so many fragments in a micro-batch; ``given``: as of `continuous_many` on Spark.
+    """
+    from xstreamcast.spark.continuous_query import continuous_many
+
+    names = [*published, *[f"answer{number}" for number in range(len(published), len(texts))]]
+    limits = dict(options or {}) if batch is None else {**(options or {}), "maxFragmentsPerTrigger": str(batch)}
+    motion = continuous_many(spark, texts, dict(sources), names=names, options=limits, **given)
+    for query in motion.inflow.queries:
+        for warning in query.warnings:
+            print(f"xcast: warning: {warning}", file=sys.stderr)
+    # Files that are there have an end; folders and servers go on.
+    stored = all(Path(source).is_file() for source in sources.values())
+    return _run(motion, format, trace, published, report, checkpoint, stored, until_idle)
+
+
+def _run(
+    motion: Motion,
+    format: str | None,
+    trace: bool,
+    published: Mapping[str, str],
+    report: Diagnostics,
+    checkpoint: Path | None,
+    stored: bool,
+    until_idle: float | None,
+) -> bool:
+    following: list[Following] = []
+
+    def make(answers: Answers, figures: Any) -> list[Any]:
+        from xstreamcast.cli.watch import _sinks
+        from xstreamcast.spark.sink_display import LiveDisplay
+
+        shown: Any = answers  # it has the face of an inflow, as far as who shows it looks
+        chosen = format or ("live" if sys.stdout.isatty() and not trace else None)
+        sinks = _sinks(shown, "none" if chosen == "live" else chosen, trace, dict(published))
+        following.append(Following(sinks, report))
+        return [*following, *([LiveDisplay(answers, figures)] if chosen == "live" else [])]
+
+    running = motion.start(checkpoint=checkpoint, make_sinks=make, available_now=stored)
+    interrupted = False
+    try:
+        _wait(running, following[0], until_idle)
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        running.stop()
+    return interrupted
+
+
+def _wait(running: Running, following: Following, until_idle: float | None) -> None:
+    """Until Spark ends by itself, all streams have ended, or nothing has come for so long."""
+    while not running.wait(_LOOK):
+        if running.answers.ended:
+            return
+        if until_idle is not None and time.monotonic() - following.since > until_idle:
+            return
+
+
+class Following:
+    """Hands what Spark tells on to the sinks of the command, and what was put aside to the diagnostics."""
+
+    def __init__(self, sinks: Iterable[WatchSink], report: Diagnostics) -> None:
+        self.sinks = list(sinks)
+        self.report = report
+        self.since = time.monotonic()
+
+    def take(self, batch: Batch, answers: Answers, told: list[list[Emitted]]) -> None:
+        from xstreamcast.model.diagnostic import Diagnostic
+
+        self.since = time.monotonic()
+        for row in batch.put_aside:
+            found = json.loads(row["content"])
+            place = Place(found["source"], offset=found["offset"])
+            self.report(Diagnostic(found["code"], "quarantine", found["message"], place, found["excerpt"]))
+        for number, emitted in enumerate(told):
+            shown: Any = answers.queries[number]  # it has the face of a continuous query
+            for sink in self.sinks:
+                if emitted:
+                    sink.told(answers.n, number, shown, emitted, 0.0)
+        for sink in self.sinks:
+            sink.pause(True)
+
+    def close(self) -> None:
+        for sink in self.sinks:
+            sink.close()
+
+
+@contextmanager
+def quiet_java(log: Path) -> Iterator[None]:
+    """Let a Java process that is started here write its messages to a file; what goes wrong reaches us otherwise."""
+    sys.stderr.flush()
+    kept, file = os.dup(2), os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(file, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(file)

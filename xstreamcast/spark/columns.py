@@ -1,0 +1,327 @@
+"""Elements as rows: a path says which elements, and for each column another says where in the element to look.
+
+A column's path begins at the element: child and attribute steps, ``//``, ``text()``, ``.``; or it leads outwards to an
+attribute of an element around it: ``../@id``, ``ancestor::region/@name``. Behind it may stand what it gives, as XQuery
+writes it: ``bidder/increase as xs:double*``. With ``*`` or ``+`` the column is a list.
+
+From the kernel's arrays to Arrow's everything is done for many rows at once; there is no Python object for a value.
+
+>>> parse_column("bids", "bidder/increase as xs:double*").kind
+'double*'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from xstreamcast.errors import Place, error
+from xstreamcast.model.names import ELEMENT, TEXT, name_kind, name_local, name_uri
+from xstreamcast.model.tree import Tree
+from xstreamcast.scan import spans
+from xstreamcast.scan.automaton import Action, Target
+from xstreamcast.scan.octets import Octets
+from xstreamcast.scan.path import NodeTest, Path, Step, parse_path
+from xstreamcast.scan.vector import Longs
+
+_AS: Final = re.compile(r"^(?P<path>.*?)(?:\s+as\s+(?:xs:)?(?P<type>[A-Za-z]+)(?P<occurs>[?*+]?))?\s*$", re.DOTALL)
+_OUTWARDS: Final = re.compile(r"^(?:(?P<up>\.\.(?:/\.\.)*)|ancestor::(?P<name>[^/@]+))/(?P<attribute>@[^/@]+)$")
+_NO_STEPS: Final = re.compile(r"""[\[\]|,'"$=<>\s]""")
+TYPES: Final = {
+    "string": "string", "untypedAtomic": "string", "anyURI": "string", "token": "string",
+    "integer": "long", "long": "long", "int": "long",
+    "double": "double", "float": "double", "decimal": "decimal(38,18)",
+    "boolean": "boolean", "date": "date", "dateTime": "timestamp",
+}  # fmt: skip
+"""Of XML Schema, and as Spark calls them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its path from the element, or the steps outwards, and its type; ``kind`` is "" if that is not known."""
+
+    name: str
+    path: Path
+    up: int
+    """How many elements outwards; 0: none; -1: to each ancestor that ``ancestor`` matches."""
+    ancestor: NodeTest | None
+    type: str
+    repeated: bool | None
+
+    @property
+    def kind(self) -> str:
+        """The type in few letters, for messages and tests."""
+        return self.type + ("*" if self.repeated else "")
+
+    @property
+    def ddl(self) -> str:
+        """The column as Spark declares it."""
+        return f"`{self.name}` " + (f"array<{self.type}>" if self.repeated else self.type)
+
+
+def parse_column(name: str, text: str, namespaces: Mapping[str, str] | None = None) -> Column:
+    """A column of the option ``columns``."""
+    match = _AS.match(text.strip())
+    assert match is not None, "the pattern matches anything"
+    kind, repeated = "", None
+    if match["type"]:
+        if match["type"] not in TYPES:
+            raise error("XPST0051", f"column {name}: no type xs:{match['type']}", hint=f"one of {', '.join(TYPES)}")
+        kind, repeated = TYPES[match["type"]], match["occurs"] in ("*", "+")
+    path = match["path"].strip()
+    outwards = _OUTWARDS.match(path)
+    if outwards:
+        attribute = parse_path("/" + outwards["attribute"], namespaces)
+        if outwards["up"]:
+            return Column(name, attribute, outwards["up"].count(".."), None, kind, repeated)
+        (step,) = parse_path("/" + outwards["name"], namespaces).steps
+        return Column(name, attribute, -1, step.test, kind, repeated)
+    if path.startswith(("/", "..")) or "::" in path or _NO_STEPS.search(path):
+        hint = "a path from the element inwards, ../@name or ancestor::name/@name"
+        raise error("XPST0003", f"column {name}: {path!r}", hint=hint)
+    inner = path.removeprefix(".")
+    steps = parse_path(inner if inner.startswith("/") else "/" + inner, namespaces) if inner else Path()
+    return Column(name, steps, 0, None, kind, repeated)
+
+
+def parse_record(text: str, namespaces: Mapping[str, str] | None = None) -> Path:
+    """The path of the elements that become rows."""
+    if not text.startswith("/") or "@" in text or _NO_STEPS.search(text):
+        hint = "a path from the document, by names: /site/regions/*/item or //item"
+        raise error("XPST0003", f"record: {text!r}", hint=hint)
+    return parse_path(text, namespaces)
+
+
+def targets(record: Path, columns: Iterable[Column]) -> tuple[Target, ...]:
+    """What a scan has to keep of a document."""
+    made = [Target(record, Action.KEEP, root=0)]
+    for column in columns:
+        if column.up == 0:
+            made.append(Target(record / column.path, Action.PROJECT, root=0))
+            continue
+        steps = record.steps
+        if column.up > 0:
+            around = [Path(steps[: -column.up])] if len(steps) > column.up else []
+            if any(step.deep for step in steps[-column.up :]):
+                around = [Path((Step(NodeTest(ELEMENT), True),))]
+        else:
+            assert column.ancestor is not None
+            around = [Path((Step(column.ancestor, True),))]
+            if not any(step.deep for step in steps):
+                around = [Path(steps[: k + 1]) for k, step in enumerate(steps[:-1]) if _may(step.test, column.ancestor)]
+        made += [Target(each / column.path, Action.PROJECT, root=0) for each in around]
+    return tuple(dict.fromkeys(made))
+
+
+def _may(one: NodeTest, other: NodeTest) -> bool:
+    """Whether one element can pass both."""
+    return all(a is None or b is None or a == b for a, b in ((one.uri, other.uri), (one.local, other.local)))
+
+
+# ---------------------------------------------------------------------------------------------------- in a tree
+
+
+class Table:
+    """A batch document as arrays."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.kinds = np.frombuffer(tree.kind, np.uint8)
+        self.names = np.frombuffer(tree.name, np.int32)
+        self.ups = np.frombuffer(tree.up, np.int32).astype(np.int64)
+        self.sizes = np.frombuffer(tree.size, np.int32).astype(np.int64)
+        self.octets = tree.octets if isinstance(tree.octets, Octets) else Octets.none()
+        self._texts: Longs | None = None
+        self._numbers: Longs | None = None
+
+    def passing(self, test: NodeTest) -> Longs:
+        """The rows that pass a test, in document order."""
+        if test.kind == TEXT:
+            return np.flatnonzero(self.kinds == TEXT)
+        used = np.unique(self.names[self.kinds == test.kind]).tolist()
+        good = [k for k in used if test.matches(name_kind[k], name_uri[k], name_local[k])]
+        return np.flatnonzero(np.isin(self.names, np.array(good, np.int32)))
+
+    def step(self, owners: Longs, rows: Longs, step: Step) -> tuple[Longs, Longs]:
+        """From pairs of a record and a row to those of the record and each row that a step leads to."""
+        found = self.passing(step.test)
+        if step.deep:
+            if step.test.kind != ELEMENT:  # //@id, //text(): of the node itself or below
+                first, last = np.searchsorted(found, rows), np.searchsorted(found, rows + self.sizes[rows], "right")
+            else:
+                first, last = np.searchsorted(found, rows + 1), np.searchsorted(found, rows + self.sizes[rows], "right")
+        else:
+            parents = found - self.ups[found]
+            order = np.argsort(parents, kind="stable")
+            found, parents = found[order], parents[order]
+            first, last = np.searchsorted(parents, rows), np.searchsorted(parents, rows, "right")
+        counts = last - first
+        places = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        return np.repeat(owners, counts), found[places.astype(np.int64)]
+
+    def walk(self, owners: Longs, rows: Longs, path: Path) -> tuple[Longs, Longs]:
+        """As :meth:`step`, for all steps of a path; in document order, each row once for a record."""
+        for step in path.steps:
+            owners, rows = self.step(owners, rows, step)
+        if sum(step.deep for step in path.steps) and len(path.steps) > 1 and len(rows):
+            pairs = np.unique(np.stack([owners, rows]), axis=1)
+            owners, rows = pairs[0], pairs[1]
+        return owners, rows
+
+    def records(self, path: Path, skipped: Sequence[int]) -> Longs:
+        """The rows that a path from the document leads to, without those that came over from the batch before."""
+        _, rows = self.walk(np.zeros(1, np.int64), np.zeros(1, np.int64), path)
+        return rows[~np.isin(rows, np.array(skipped, np.int64))]
+
+    def column(self, column: Column, records: Longs) -> tuple[Longs, Longs]:
+        """The rows of a column's values, and for each the number of its record."""
+        owners = np.arange(len(records))
+        if column.up == 0:
+            return self.walk(owners, records, column.path)
+        rows = records
+        around: list[tuple[Longs, Longs]] = []
+        level = 0
+        while len(rows):
+            inside = self.ups[rows] > 0
+            owners, rows = owners[inside], rows[inside] - self.ups[rows[inside]]
+            level += 1
+            if column.ancestor is None:
+                if level == column.up:
+                    around.append((owners, rows))
+                    break
+            else:
+                good = np.isin(rows, self.passing(column.ancestor))
+                around.append((owners[good], rows[good]))
+        if not around:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        owners, rows = (np.concatenate(side) for side in zip(*around, strict=True))
+        order = np.lexsort((rows, owners))
+        return self.walk(owners[order], rows[order], column.path)
+
+    def values(self, rows: Longs) -> tuple[Any, Longs]:
+        """The string values of rows, one after the other, and where each ends."""
+        if self._texts is None or self._numbers is None:
+            self._texts = np.flatnonzero(self.kinds == TEXT)
+            self._numbers = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.kinds > ELEMENT)])
+        texts, numbers = self._texts, self._numbers
+        element = self.kinds[rows] == ELEMENT
+        first = np.searchsorted(texts, rows)
+        last = np.where(element, np.searchsorted(texts, rows + self.sizes[rows], "right"), first + 1)
+        counts = last - first
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        places = np.repeat(first, counts) + within
+        pieces = np.repeat(rows, counts)
+        inner = np.repeat(element, counts)
+        pieces[inner] = texts[places[inner]]
+        which = numbers[pieces]
+        bounds = self.octets.bounds
+        raw = np.full(len(which), spans.RAW, np.uint8)
+        joined, ends = spans.gathered(self.octets.joined, bounds[which], bounds[which + 1] - 1, raw)
+        edges = np.concatenate([np.zeros(1, np.int64), ends])
+        return joined, edges[np.cumsum(counts)]
+
+
+# ---------------------------------------------------------------------------------------------------- to Arrow
+
+
+def arrow(table: Table, column: Column, records: Longs, place: Any) -> Any:
+    """A column of the records of a batch; ``place(number)`` says where a record stands, for errors."""
+    import pyarrow as pa
+
+    owners, rows = table.column(column, records)
+    values = typed(*table.values(rows), column, lambda k: place(int(owners[k])))
+    counts = np.bincount(owners, minlength=len(records))
+    if column.repeated:
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+        return pa.ListArray.from_arrays(pa.array(offsets), values)
+    if len(counts) and counts.max() > 1:
+        hint = f"write the column as a list: as xs:{_xs(column.type)}*"
+        where = place(int(np.argmax(counts > 1)))
+        raise error("XPTY0004", f"column {column.name}: an element has {counts.max()} values", where, hint)
+    if len(rows) == len(records):
+        return values
+    numbers = np.full(len(records), -1, np.int64)
+    numbers[owners] = np.arange(len(rows))
+    return values.take(pa.array(numbers, mask=numbers < 0))
+
+
+def _xs(kind: str) -> str:
+    return next(name for name, spark in TYPES.items() if spark == kind)
+
+
+def typed(joined: Any, ends: Longs, column: Column, place: Any) -> Any:
+    """Values side by side as an Arrow array of a column's type. FORG0001: one is not of that type."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    begins = np.concatenate([np.zeros(1, np.int64), ends[:-1]]) if len(ends) else ends
+    if column.type in ("long", "double"):
+        read = spans.integers if column.type == "long" else spans.doubles
+        numbers, good = read(joined, begins, ends)
+        if not good.all():
+            raise _refused(joined, begins, ends, int(np.argmin(good)), column, place)
+        return pa.array(numbers)
+    edges = np.concatenate([np.zeros(1, np.int64), ends]).astype(np.int32)
+    size = int(ends[-1]) if len(ends) else 0
+    texts = pa.StringArray.from_buffers(len(ends), pa.py_buffer(edges), pa.py_buffer(joined[:size]))
+    if column.type in ("string", ""):
+        return texts
+    trimmed = pc.utf8_trim(texts, " \t\r\n")
+    good = np.asarray(pc.match_substring_regex(trimmed, _LEXICAL[column.type]).to_numpy(zero_copy_only=False))
+    if not good.all():
+        raise _refused(joined, begins, ends, int(np.argmin(good)), column, place)
+    if column.type == "boolean":
+        return pc.is_in(trimmed, pa.array(["true", "1"]))
+    if column.type == "timestamp":
+        zoned = pc.if_else(
+            pc.match_substring_regex(trimmed, _ZONE), trimmed, pc.binary_join_element_wise(trimmed, "Z", "")
+        )
+        return pc.cast(zoned, pa.timestamp("us", "UTC"))
+    return pc.cast(trimmed, pa.date32() if column.type == "date" else pa.decimal128(38, 18))
+
+
+_ZONE: Final = r"(Z|[+-]\d\d:\d\d)$"
+_LEXICAL: Final = {
+    "boolean": "^(true|false|0|1)$",
+    "date": r"^\d{4}-\d\d-\d\d$",
+    "timestamp": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?$",
+    "decimal(38,18)": r"^[+-]?(\d+(\.\d*)?|\.\d+)$",
+}
+
+
+def _refused(joined: Any, begins: Longs, ends: Longs, k: int, column: Column, place: Any) -> Exception:
+    text = bytes(joined[begins[k] : ends[k]]).decode()
+    hint = "say so in columns: as xs:string"
+    return error("FORG0001", f"column {column.name}: {text[:60]!r} is no xs:{_xs(column.type)}", place(k), hint)
+
+
+def inferred(columns: Sequence[Column], tables: Iterable[tuple[Table, Longs]]) -> list[Column]:
+    """Columns whose type was not said, with the narrowest of long, double and string that a sample allows."""
+    longs = dict.fromkeys((column.name for column in columns), True)
+    doubles, lists, seen = dict(longs), dict.fromkeys(longs, False), dict.fromkeys(longs, False)
+    for table, records in tables:
+        for column in columns:
+            owners, rows = table.column(column, records)
+            joined, ends = table.values(rows)
+            begins = np.concatenate([np.zeros(1, np.int64), ends[:-1]]) if len(ends) else ends
+            name = column.name
+            seen[name] |= len(rows) > 0
+            lists[name] |= len(np.unique(owners)) < len(owners)
+            longs[name] = longs[name] and bool(spans.integers(joined, begins, ends)[1].all())
+            doubles[name] = doubles[name] and bool(spans.doubles(joined, begins, ends)[1].all())
+    made = []
+    for column in columns:
+        if not column.type:
+            name = column.name
+            kind = "string" if not seen[name] or not doubles[name] else "long" if longs[name] else "double"
+            column = replace(column, type=kind, repeated=lists[name])
+        made.append(column)
+    return made
+
+
+def record_place(path: str, starts: Longs) -> Any:
+    """Says where the record of a number stands."""
+    return lambda number: Place(path, offset=int(starts[number]))
