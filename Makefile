@@ -5,10 +5,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test law lint bench qt3 clean
+.PHONY: help demo cluster-demo test law lint bench qt3 clean
 
 help:            ## this text
 	@echo "make demo    the main job: a live stream through Spark, ends by itself"
+	@echo "make cluster-demo   a query on a Spark cluster of three processes on this machine"
 	@echo "make test    all tests"
 	@echo "make law     the law on thousands of random streams, Saxon at every prefix (N=how many)"
 	@echo "make lint    ruff and mypy --strict"
@@ -23,6 +24,15 @@ demo: $(VENV)/.spark
 test: $(VENV)/.spark $(VENV)/.test
 	@$(BIN)/python -m xstreamcast.spark.java >/dev/null
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(ARGS)
+
+cluster-demo: $(VENV)/.spark $(VENV)/auction.xml
+	@$(BIN)/python -m xstreamcast.spark.java >/dev/null
+	@$(BIN)/python -m xstreamcast.spark.cluster -- \
+		$(BIN)/xcast query 'for $$i in /site/regions/*/item where $$i/quantity > 4 return $$i/name' $(VENV)/auction.xml \
+		--lines --engine spark --master '{master}'
+
+$(VENV)/auction.xml: $(VENV)/.spark
+	@$(BIN)/xcast generate xmark --factor 0.1 -o $@
 
 law: $(VENV)/.spark $(VENV)/.test
 	$(BIN)/python tests/law --cases $(or $(N),5000) $(ARGS)

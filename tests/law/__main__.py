@@ -48,7 +48,7 @@ class Score:
     def line(self) -> str:
         seconds = time.monotonic() - self.begun
         return (
-            f"{self.cases} cases, {self.steps} changes, {self.answers} answers, {self.errors} of them errors, "
+            f"{self.cases} cases, {self.steps} changes, {self.answers} answers, an error after {self.errors} changes, "
             f"{len(self.failed)} failed, {seconds:.0f} s"
         )
 

@@ -178,8 +178,8 @@ class Followed:
 
 @dataclass
 class Told:
-    """What came of a case: how many different answers there were, how many were errors, and how often only one of two
-    evaluations met an error, which is then up to the processor."""
+    """What came of a case: how many different answers there were, after how many changes it was an error, and how often
+    only one of two evaluations met one, which is then up to the processor."""
 
     answers: int = 0
     errors: int = 0

@@ -15,6 +15,7 @@ from xstreamcast.errors import XStreamError, error
 
 if TYPE_CHECKING:
     from xstreamcast.model.fragment import FragmentWriter
+    from xstreamcast.model.structure import Structure
     from xstreamcast.run.continuous.display import LiveView
     from xstreamcast.run.continuous.inflow import Inflow
     from xstreamcast.run.continuous.query import ContinuousQuery
@@ -327,9 +328,14 @@ class Wire:
         self.number = number
         self.out = out
         self.writer: FragmentWriter = FragmentWriter(out)
+        self.structure: Structure | None = None
 
     def told(self, n: int, number: int, query: ContinuousQuery, emitted: list[Emitted], lag: float) -> None:
         if number == self.number:
+            announced: Structure | None = getattr(query, "structure", None)  # answers from Spark have none
+            if announced is not None and announced is not self.structure:
+                self.structure = announced
+                self.writer.write_structure(announced)
             for one in emitted:
                 self.writer.write(one.change)
 

@@ -17,6 +17,7 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.change import ROOT, Fill, Hide, Remove, Replace, Show
 from xstreamcast.plan.algebra import Unit, in_parts
+from xstreamcast.plan.result_shape import ERROR_NAMESPACE
 from xstreamcast.run.continuous.frame import Framed, spliced
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.share import Recomputed
@@ -26,7 +27,6 @@ from xstreamcast.scan.normalise import escape_text
 ANSWER: Final = 1
 ERROR: Final = 2
 """The regions of the answer and of the error that stands for it."""
-ERROR_NAMESPACE: Final = "urn:xstreamcast:error"
 
 
 class Output:

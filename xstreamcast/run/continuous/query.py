@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
     from xstreamcast.model.atomic import Item
     from xstreamcast.model.tree import Node
+    from xstreamcast.plan.result_structure import ResultStructure
     from xstreamcast.run.continuous.marked_view import Anew
 
 ASSUMPTIONS: Final = (None, "rooted")
@@ -183,6 +184,10 @@ class ContinuousQuery:
         self._listeners: list[tuple[ContinuousQuery, str]] = []
         self._seq = 0
         self._known: object = None
+        self._shape: ResultStructure | None = None
+        self._told_structure: Structure | None = None
+        self.structure: Structure | None = None
+        """The tag structure of the answer as a stream, once it has begun; None where nothing is certain of it."""
 
     # ---------------------------------------------------------------------------------------------- changes
 
@@ -257,7 +262,8 @@ class ContinuousQuery:
             waiting += [listener for listener, _ in one._listeners]
         other._listeners.append((self, stream))
         if other._output is not None:
-            self.inflow.feed_many([emitted.change for emitted in other._output.snapshot()], stream)
+            changes = [emitted.change for emitted in other._output.snapshot()]
+            self.inflow.feed_many([*([other.structure] if other.structure is not None else ()), *changes], stream)
 
     # ---------------------------------------------------------------------------------------------- the answer
 
@@ -422,6 +428,7 @@ class ContinuousQuery:
             # on what is read of the documents, or from items that are kept
             self.recomputed = "; ".join(dict.fromkeys(each.reason for each in recomputed(self._plan)))
         self._output = Output(journal)
+        self._announce(associations)
         self._tell(self._output.begin())
 
     def _associations(self) -> dict[str, Association]:
@@ -432,8 +439,11 @@ class ContinuousQuery:
         """What a stream turns out to be may be more than can be followed by difference."""
         journal, associations = output.journal, self._associations()
         known = [(one.named, id(one.structure), one.of_one_root, one.besides) for one in associations.values()]
-        if isinstance(journal, Journal) and known != self._known:
-            self._known = known
+        if known == self._known:
+            return
+        self._known = known
+        self._announce(associations)
+        if isinstance(journal, Journal):
             reason = self._reason(associations)
             if reason:
                 self.recomputed = reason
@@ -441,6 +451,17 @@ class ContinuousQuery:
                 for name, live in journal.live.items():
                     associations[name].leave(live)
                 output.turn(Recomputed(self.query, self._ask))
+
+    def _announce(self, associations: Mapping[str, Association]) -> None:
+        """The structure of the answer, by those of the streams as they are known now: it is told before changes are."""
+        from xstreamcast.plan.result_structure import ResultStructure
+
+        if self._shape is None:
+            self._shape = ResultStructure(self.query.executable.program.module)
+        structures = {name: one.structure for name, one in associations.items() if one.structure is not None}
+        found = self._shape.derive(structures)
+        if found is not None and found != self.structure:
+            self.structure = found
 
     def _reason(self, associations: Mapping[str, Association]) -> str:
         """Why the query must be computed anew at every change, if it must."""
@@ -494,8 +515,12 @@ class ContinuousQuery:
         if not emitted:
             return
         self._pending += emitted
+        items: list[Arriving] = [one.change for one in emitted]
+        if self.structure is not None and self.structure is not self._told_structure:
+            items.insert(0, self.structure)
+            self._told_structure = self.structure
         for listener, stream in self._listeners:
-            listener.inflow.feed_many([one.change for one in emitted], stream)
+            listener.inflow.feed_many(items, stream)
 
     def __repr__(self) -> str:
         return f"<ContinuousQuery {' '.join(self.query.text.split())[:60]}>"
