@@ -28,7 +28,7 @@ test: $(VENV)/.spark $(VENV)/.test
 cluster-demo: $(VENV)/.spark $(VENV)/auction.xml
 	@$(BIN)/python -m xstreamcast.spark.java >/dev/null
 	@$(BIN)/python -m xstreamcast.spark.cluster -- \
-		$(BIN)/xcast query 'for $$i in /site/regions/*/item where $$i/quantity > 4 return $$i/name' $(VENV)/auction.xml \
+		$(BIN)/xcast query 'for $$i in /site/regions/*/item where $$i/quantity > 2 return $$i/name' $(VENV)/auction.xml \
 		--lines --engine spark --master '{master}'
 
 $(VENV)/auction.xml: $(VENV)/.spark

@@ -77,11 +77,12 @@ _UP: Final = ("ancestor", "ancestor-or-self")
 
 
 class Shapes:
-    """The abstract run of a module. ``made``: of each new element its name and what may be in it."""
+    """The abstract run of a module. ``made``: of each new element its name and what may be in it; ``spans``: where."""
 
     def __init__(self, module: ast.Module, structures: Mapping[str, Structure]) -> None:
         self.structures = structures
         self.made: dict[Made, tuple[str, Shape]] = {}
+        self.spans: dict[Made, ast.Span] = {}
         self._rank: dict[Made, int] = {}
         self._functions: dict[tuple[VarName, int], ast.FunctionDecl] = {}
         self._declared: dict[VarName, ast.VariableDecl] = {}
@@ -169,6 +170,7 @@ class Shapes:
             content = joined([content, self.made[made][1]])
         self.made[made] = f"{{{uri}}}{local}" if uri else local, content
         self._rank.setdefault(made, len(self._rank))
+        self.spans[made] = e.span
         return frozenset({made})
 
     def _global(self, name: VarName) -> Shape:

@@ -7,7 +7,8 @@ in the same place; its children are what is below any of them:
     children(K) = {{c ∈ ⋃ inside(k), k ∈ K | name(c) = n} | n a name}
 
 Sets that are equal are one tag, which makes recursive tags finite. What is in a new element may come as a region of its
-own: its tags have no type. What is copied comes with what is in it: those tags are ``snapshot``.
+own, if it is made around the plan's units (:mod:`~xstreamcast.plan.splices`): its tags have no type. What is copied, or
+made for each record, comes with what is in it: those tags are ``snapshot``.
 
 An error that stands for the answer stands beside the root, where a structure has no place for it. Who looks for it is
 led there only if the structure has such a tag anywhere: so the root has one.
@@ -17,18 +18,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from xstreamcast.lang import ast
+from xstreamcast.lang.walk import descendants
 from xstreamcast.model.structure import Structure, Tag
+from xstreamcast.plan.algebra import Plan, Unit
 from xstreamcast.plan.result_shape import ERROR, ERROR_NAMESPACE, Copy, Made, Odd, Shape, Shapes
-
-if TYPE_CHECKING:
-    from xstreamcast.lang import ast
 
 MOST_TAGS: Final = 10_000
 """An answer with more tags than these is not announced."""
 _ROOT: Final = 1
 _ERROR: Final = 2
+_MADE: Final = (ast.DirectElement, ast.ComputedElement)
 
 Elements = frozenset[Copy | Made]
 
@@ -53,8 +55,12 @@ class ResultStructure:
     What has been said is not taken back: when tags are added to a stream's structure, they are added to the answer's.
     """
 
-    def __init__(self, module: ast.Module) -> None:
+    def __init__(self, module: ast.Module, plan: Plan) -> None:
+        """``plan`` is that of the module, or of what it was rewritten to for an emission mode."""
         self._module = module
+        around = [part for part in plan.output if not isinstance(part, Unit)]
+        made = [one for part in around for one in descendants(part) if isinstance(one, _MADE)]
+        self._shells = frozenset([one.span for one in made])
         self._places: list[_Place] = []
 
     def derive(self, structures: Mapping[str, Structure]) -> Structure | None:
@@ -70,7 +76,7 @@ class ResultStructure:
                 places.append(_Place(shapes.name(next(iter(top))), top, True, {error: _ERROR}))
                 places.append(_Place(error, frozenset(), True))
             _grow(shapes, places)
-            _add(shapes, places)
+            _add(shapes, places, self._shells)
         except (_NotCertain, RecursionError):
             return None
         self._places = places
@@ -133,13 +139,13 @@ def _grow(shapes: Shapes, places: list[_Place]) -> None:
                 waiting.append(child)
 
 
-def _add(shapes: Shapes, places: list[_Place]) -> None:
+def _add(shapes: Shapes, places: list[_Place], shells: frozenset[ast.Span]) -> None:
     """Add the tags that are missing: one for each set of elements in a place."""
     known = {(place.held, place.apart): number for number, place in reversed(list(enumerate(places, 1)))}
     at = 0
     while at < len(places):
         place = places[at]
-        apart = any(isinstance(kind, Made) for kind in place.held)
+        apart = any(isinstance(kind, Made) and shapes.spans[kind] in shells for kind in place.held)
         for name, held in _below(shapes, place).items():
             if name not in place.children:
                 if (held, apart) not in known:

@@ -457,7 +457,7 @@ class ContinuousQuery:
         from xstreamcast.plan.result_structure import ResultStructure
 
         if self._shape is None:
-            self._shape = ResultStructure(self.query.executable.program.module)
+            self._shape = ResultStructure(self.query.executable.program.module, self._plan)
         structures = {name: one.structure for name, one in associations.items() if one.structure is not None}
         found = self._shape.derive(structures)
         if found is not None and found != self.structure:
