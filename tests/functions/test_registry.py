@@ -13,15 +13,18 @@ from xstreamcast.functions.registry import PREFIXES, arities, lookup, parse_para
 from xstreamcast.functions.topics import TOPICS
 from xstreamcast.model.atomic import FN, XS
 from xstreamcast.model.types import TYPES
+from xstreamcast.plan.modes_ways import MODES
 
 
 def test_every_decorated_function_is_listed_under_its_file() -> None:
     for topic in set(TOPICS.values()):
         import_module(f"xstreamcast.functions.{topic}")
-    registered = {f"{e.name.prefix}:{e.name.local}" for e in registry._entries.values()}
+    # What emission modes ask live documents is registered beside them, under a name that no query can spell.
+    entries = {key: entry for key, entry in registry._entries.items() if key[0] != MODES}
+    registered = {f"{e.name.prefix}:{e.name.local}" for e in entries.values()}
     registered |= {f"{e.name.prefix}:{e.name.local}" for e in registry._variadic.values()}
     assert registered == set(TOPICS)
-    for (uri, local, _), entry in registry._entries.items():
+    for (uri, local, _), entry in entries.items():
         assert entry.name.uri == uri
         assert entry.call.__module__.rpartition(".")[2] == TOPICS[f"{entry.name.prefix}:{local}"]
 
