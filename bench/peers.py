@@ -70,15 +70,15 @@ def _lxml(case: Case, document: str) -> Iterator[str]:
 
 
 @cache
-def _saxon() -> Any:
+def saxon() -> Any:
     import saxonche  # type: ignore[import-not-found]  # a compiled module without stubs
 
     return saxonche.PySaxonProcessor(license=False)
 
 
 def _saxonche(case: Case, document: str) -> Iterator[str]:
-    loaded = _saxon().parse_xml(xml_file_name=document)
-    engine = _saxon().new_xquery_processor()
+    loaded = saxon().parse_xml(xml_file_name=document)
+    engine = saxon().new_xquery_processor()
     engine.set_context(xdm_item=loaded)
     text = _MAPS + case.query if "map:" in case.query else case.query
     yield engine.run_query_to_string(query_text=text, lang="3.1") or ""

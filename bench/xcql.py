@@ -52,7 +52,7 @@ def run() -> None:
 
 
 def _saxon(text: str, strategy: Any, stream: Path) -> tuple[float, str]:
-    from bench.peers import _saxon as processor
+    from bench.peers import saxon as processor
     from xstreamcast.plan.translate import translate
 
     program = translate(text, strategy, streams={"s": stream})

@@ -22,7 +22,7 @@ METHODS: Final = ("xml", "json", "text", "adaptive")
 ENGINES: Final = ("embedded", "spark")
 
 
-def _pairs(given: list[str], option: str) -> dict[str, str]:
+def pairs(given: list[str], option: str) -> dict[str, str]:
     """``n=v`` options as a mapping."""
     made = {}
     for pair in given:
@@ -136,7 +136,7 @@ def query_command(
     if engine == "spark" and (structure or threads > 1 or spool):
         raise typer.BadParameter("--structure, --threads and --spool belong to --engine embedded")
     base = None if query_file is None else query_file.absolute().as_uri()
-    given, streams = _pairs(var, "--var"), _pairs(stream, "--stream")
+    given, streams = pairs(var, "--var"), pairs(stream, "--stream")
     structures = {}
     if structure:
         from xstreamcast.cli.files import read_structures
@@ -159,14 +159,14 @@ def query_command(
         with readers_may_leave():
             query_on_spark(
                 text, _output(_parameters(compiled, method, indent), lines, None), master=master, lines=lines,
-                context=name, docs=_pairs(doc, "--doc"), streams=streams, now=now, base_uri=base,
+                context=name, docs=pairs(doc, "--doc"), streams=streams, now=now, base_uri=base,
                 variables={key: Untyped(value) for key, value in given.items()}, source=str(query_file or "query"),
             )  # fmt: skip
         return
     report = Diagnostics()
     known = _streams(compiled, {key: _source(value) for key, value in streams.items()}, structures, now, report)
-    docs = {key: _source(value) for key, value in _pairs(doc, "--doc").items()}
-    documents = [name] if name is not None else list(_pairs(doc, "--doc").values())
+    docs = {key: _source(value) for key, value in pairs(doc, "--doc").items()}
+    documents = [name] if name is not None else list(pairs(doc, "--doc").values())
     progress = scan_progress(*_scanned_file(documents))
     outputs: list[Output] = []
     parameters = _parameters(compiled, method, indent)

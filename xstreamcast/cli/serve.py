@@ -52,12 +52,12 @@ def serve_command(
 
       XCAST_TOKEN=secret xcast serve --log /var/lib/xcast --host 0.0.0.0
     """
-    from xstreamcast.cli.query import _pairs
+    from xstreamcast.cli.query import pairs
     from xstreamcast.serve.channel import SYNCS
     from xstreamcast.serve.sources import check
     from xstreamcast.serve.station import check_name
 
-    sources = _pairs(stream, "--stream")
+    sources = pairs(stream, "--stream")
     for name, source in sources.items():
         check_name(name)
         check(source, name)

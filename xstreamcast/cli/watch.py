@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, Protocol
 import typer
 
 from xstreamcast.errors import XStreamError, error
+from xstreamcast.serve import SCHEME
 
 if TYPE_CHECKING:
     from xstreamcast.model.fragment import FragmentWriter
@@ -91,7 +92,7 @@ def watch_command(
 
       generator | xcast watch -f alerts.xq --stream feed=- --format changes > alerts.xml
     """
-    from xstreamcast.cli.query import _pairs
+    from xstreamcast.cli.query import pairs
     from xstreamcast.cli.terminal import Diagnostics, readers_may_leave
     from xstreamcast.run.continuous.arrivals import arrivals
     from xstreamcast.run.continuous.inflow import CLOCKS
@@ -116,7 +117,7 @@ def watch_command(
         raise typer.BadParameter("--master, --checkpoint and --batch belong to --engine spark")
     if format == "changes" and len(texts) > 1:
         raise typer.BadParameter("the changes of several queries are several streams: --format json, or --publish")
-    sources, published = _pairs(stream, "--stream"), _pairs(publish, "--publish")
+    sources, published = pairs(stream, "--stream"), pairs(publish, "--publish")
     if len(published) > len(texts):
         raise typer.BadParameter("there is more to --publish than there are queries")
     from xstreamcast.model.atomic import Untyped
@@ -135,7 +136,7 @@ def watch_command(
                 texts, sources, published, report, format=format, trace=trace, until_idle=until_idle, master=master,
                 checkpoint=checkpoint, batch=batch, structures=structures, emit=emit, clock=clock, now=now,
                 assume=assume,
-                variables={name: Untyped(value) for name, value in _pairs(var, "--var").items()},
+                variables={name: Untyped(value) for name, value in pairs(var, "--var").items()},
                 lateness=_lateness(lateness) if lateness else None,
             )  # fmt: skip
         report.close()
@@ -145,7 +146,7 @@ def watch_command(
     inflow = continuous_many(
         texts,
         structures=structures,
-        variables={name: Untyped(value) for name, value in _pairs(var, "--var").items()},
+        variables={name: Untyped(value) for name, value in pairs(var, "--var").items()},
         emit=emit,  # type: ignore[arg-type]  # checked above
         clock=clock,  # type: ignore[arg-type]  # checked above
         now=now,
@@ -160,7 +161,7 @@ def watch_command(
             print(f"xcast: warning: {warning}", file=sys.stderr)
     interrupted = False
     with readers_may_leave():
-        sinks = _sinks(inflow, format, trace, published)
+        sinks = sinks_of(inflow, format, trace, published)
         try:
             for number, name in enumerate(published):
                 for other in inflow.queries:
@@ -228,7 +229,7 @@ def _lateness(given: list[str]) -> dict[str, float]:
 
 def _check_streams(inflow: Inflow, sources: dict[str, str], published: dict[str, str]) -> None:
     for file in published.values():
-        if "://" in file and not file.startswith("xcast://"):
+        if "://" in file and not file.startswith(SCHEME):
             raise typer.BadParameter(f"--publish writes to a file or to xcast://host:port, not to {file}")
     for query in inflow.queries:
         for name in query.streams:
@@ -287,10 +288,11 @@ def _follow(inflow: Inflow, brought: Iterable[tuple[str, Any]], sinks: list[Sink
     tell(perf_counter())
 
 
-def _sinks(inflow: Inflow, format: str | None, trace: bool, published: dict[str, str]) -> list[Sink]:
+def sinks_of(inflow: Inflow, format: str | None, trace: bool, published: dict[str, str]) -> list[Sink]:
+    """Who hears of the answers, as the options say."""
     sinks: list[Sink] = []
     for number, (name, file) in enumerate(published.items()):
-        if file.startswith("xcast://"):
+        if file.startswith(SCHEME):
             from xstreamcast.serve.publication import Publication
 
             sinks.append(Publication(number, name, file, inflow))
@@ -332,7 +334,7 @@ class Wire:
 
     def told(self, n: int, number: int, query: ContinuousQuery, emitted: list[Emitted], lag: float) -> None:
         if number == self.number:
-            announced: Structure | None = getattr(query, "structure", None)  # answers from Spark have none
+            announced: Structure | None = query.structure
             if announced is not None and announced is not self.structure:
                 self.structure = announced
                 self.writer.write_structure(announced)

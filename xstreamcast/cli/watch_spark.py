@@ -93,12 +93,12 @@ def _run(
     following: list[Following] = []
 
     def make(answers: Answers, figures: Any) -> list[Any]:
-        from xstreamcast.cli.watch import _sinks
+        from xstreamcast.cli.watch import sinks_of
         from xstreamcast.spark.sink_display import LiveDisplay
 
         shown: Any = answers  # it has the face of an inflow, as far as who shows it looks
         chosen = format or ("live" if sys.stdout.isatty() and not trace else None)
-        sinks = _sinks(shown, "none" if chosen == "live" else chosen, trace, dict(published))
+        sinks = sinks_of(shown, "none" if chosen == "live" else chosen, trace, dict(published))
         following.append(Following(sinks, report))
         return [*following, *([LiveDisplay(answers, figures)] if chosen == "live" else [])]
 

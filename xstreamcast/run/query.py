@@ -107,7 +107,7 @@ def query_many(
     if scan is not None:
         from xstreamcast.run.single_pass import run_many
 
-        given = {name: _sequence(value) for name, value in queries[0]._names(variables or {})}
+        given = queries[0].given(variables or {})
         doors = {"documents": library.document, "resources": library.text}
         scanning = Scanning(threads=threads, spool=spool)
         answers = run_many(
@@ -211,7 +211,7 @@ class Query:
         from xstreamcast.run.library import Library, document, moment_of
 
         program = self.executable.program
-        given = {name: _sequence(value) for name, value in self._names(variables or {})}
+        given = self.given(variables or {})
         library = Library(program.static.base_uri, docs or {})
         doors = {"documents": library.document, "resources": library.text} | doors
         if streams is not None:
@@ -256,6 +256,10 @@ class Query:
         static = self.executable.program.static
         declared = [(name, value) for (uri, name), value in static.options if uri == OUTPUT]
         return from_options(declared, static.namespaces)
+
+    def given(self, variables: Mapping[str, Any]) -> dict[VarName, list[Item]]:
+        """The values of external variables, as programs take them."""
+        return {name: _sequence(value) for name, value in self._names(variables)}
 
     def _names(self, variables: Mapping[str, Any]) -> Iterator[tuple[VarName, Any]]:
         """Variables by expanded name: ``n``, ``p:n`` with a prefix of the query, ``{uri}n`` or ``Q{uri}n``."""

@@ -14,3 +14,10 @@ What a stream goes through, in the order of the modules:
 * :mod:`~xstreamcast.serve.client`     tuning in, reading the log, publishing
 * :mod:`~xstreamcast.serve.publication`  the answer of a query as a stream of a server
 """
+
+from __future__ import annotations
+
+from typing import Final
+
+SCHEME: Final = "xcast://"
+"""What the address of a stream of a server begins with."""

@@ -30,6 +30,7 @@ from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import Arrival, FragmentReader, encode_change
 from xstreamcast.model.structure import Structure, write_structure
+from xstreamcast.serve import SCHEME
 from xstreamcast.serve.message import Header, parse_message
 from xstreamcast.serve.reception import Reception
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from aiohttp import ClientSession
 
 PORT: Final = 8203
-SCHEME: Final = "xcast://"
 STARTS: Final = ("beginning", "now")
 MESSAGE_LIMIT: Final = 64 << 20
 """No message of a server is larger than this."""

@@ -21,7 +21,7 @@ from xstreamcast.errors import error
 from xstreamcast.model.atomic import Item
 from xstreamcast.plan.algebra import Concat, Group, Source, Strategy, Unit
 from xstreamcast.run.library import moment_of
-from xstreamcast.run.query import Query, _sequence, compile
+from xstreamcast.run.query import Query, compile
 from xstreamcast.spark.files import Document, documents
 from xstreamcast.spark.indexing import PARTITION, by_tasks, planned, seams_of
 from xstreamcast.spark.program import Answer, Program, Scan, nests
@@ -90,7 +90,7 @@ def prepare(
     names = tuple(variables or ())
     base = base_uri or Path.cwd().as_uri() + "/"
     compiled = compile(text, base_uri=base, variables=names, source=source)
-    given = {name: _sequence(value) for name, value in compiled._names(variables or {})}
+    given = compiled.given(variables or {})
     known = {name: _document(path) for name, path in (docs or {}).items()}
     program = Program(text, base, names, dumps(given), moment_of(now), tuple(known.items()))
     inputs = Inputs(None if context is None else _document(context), known, dict(_paths(streams)), now is not None)

@@ -22,7 +22,7 @@ from xstreamcast.spark.files import Document, documents
 from xstreamcast.spark.indexing import PARTITION, planned
 from xstreamcast.spark.program import Program, Scan
 from xstreamcast.spark.ranges import Asked, Range, Seen, range_batches
-from xstreamcast.spark.stream_source import _size
+from xstreamcast.spark.stream_source import size_option
 from xstreamcast.spark.transport import ITEM_ROWS, dumps, item_batches
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class _DocumentReader(DataSourceReader):  # type: ignore[misc]  # mypy does not 
         self.given, self.key = given, key
         self.namespaces = _texts(given, "namespaces")
         self.step = (
-            _size({"partitionBytes": given["partitionbytes"]}, "partitionBytes")
+            size_option({"partitionBytes": given["partitionbytes"]}, "partitionBytes")
             if "partitionbytes" in given
             else PARTITION
         )

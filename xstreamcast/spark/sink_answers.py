@@ -19,6 +19,7 @@ from xstreamcast.run.continuous.emit import ANSWER, ERROR
 from xstreamcast.run.continuous.shelf import Emitted
 
 if TYPE_CHECKING:
+    from xstreamcast.model.structure import Structure
     from xstreamcast.run.continuous.inflow import Inflow
     from xstreamcast.run.continuous.query import ContinuousQuery
     from xstreamcast.spark.state_log import Row
@@ -58,6 +59,7 @@ class Answer:
         self.modes = query.modes
         self.recomputed = ""
         self.waiting = 0
+        self.structure: Structure | None = None  # a job announces none
         self.failure: XStreamError | None = None
         self._first = query.at_first()
         self._regions = Materialiser()

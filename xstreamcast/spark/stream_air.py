@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
 OPTIONS: Final = ("path", "stream", "maxFragmentsPerTrigger")
-SCHEME: Final = "xcast://"
 
 _AT_ONCE: Final = 5_000
 """Records of a task, and of one answer of the server at most."""

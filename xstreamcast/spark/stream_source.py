@@ -35,6 +35,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from xstreamcast.errors import error
+from xstreamcast.serve import SCHEME
 from xstreamcast.spark.position import Position
 from xstreamcast.spark.stream_files import StreamFiles, stream_name
 from xstreamcast.spark.survey import Limit, Plan, Segment, Survey, Task, changed, packed
@@ -90,7 +91,7 @@ class FragmentSource(DataSource):  # type: ignore[misc]  # mypy does not follow 
         return FragmentStreamReader(self.options)
 
     def _on_air(self) -> bool:
-        return str(self.options.get("path", "")).startswith("xcast://")
+        return str(self.options.get("path", "")).startswith(SCHEME)
 
 
 class _TaskReader:
@@ -100,11 +101,11 @@ class _TaskReader:
         _check(options)
         self.path = options["path"]
         self.stream = options.get("stream") or stream_name(self.path)
-        self.partition_bytes = _size(options, "partitionBytes") or 8 << 20
+        self.partition_bytes = size_option(options, "partitionBytes") or 8 << 20
         self.limit = Limit(
-            _size(options, "maxFragmentsPerTrigger"),
-            _size(options, "maxBytesPerTrigger"),
-            _size(options, "maxFilesPerTrigger"),
+            size_option(options, "maxFragmentsPerTrigger"),
+            size_option(options, "maxBytesPerTrigger"),
+            size_option(options, "maxFilesPerTrigger"),
         )
 
     def grouped(self, plan: Plan) -> list[FragmentTasks]:
@@ -242,7 +243,7 @@ def _check(options: Mapping[str, str]) -> None:
         raise error("XSC0065", f"tail={options['tail']!r}", hint="wait or quarantine")
 
 
-def _size(options: Mapping[str, str], name: str) -> int | None:
+def size_option(options: Mapping[str, str], name: str) -> int | None:
     """A whole number above 0, of things or of bytes: ``500``, ``16m``."""
     text = options.get(name)
     if text is None:

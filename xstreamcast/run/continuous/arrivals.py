@@ -22,10 +22,10 @@ from xstreamcast.model.change import Eos
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import Arrival, FragmentReader, ReaderState, read_stream
 from xstreamcast.scan.encoding import plain_xml
+from xstreamcast.serve import SCHEME
 
 POLL: Final = 0.1
 """Seconds between two looks into a folder."""
-SERVER: Final = "xcast://"
 _AHEAD: Final = 1000
 """So many arrivals of a source may wait for being taken in."""
 
@@ -44,7 +44,7 @@ def arrivals(sources: Mapping[str, str], idle: float | None = None, pause: float
     ``pause``: where something must be waited for, tell that nothing came after so many seconds.
     """
     for source in sources.values():
-        if source != "-" and not source.startswith(SERVER) and not Path(source).exists():
+        if source != "-" and not source.startswith(SCHEME) and not Path(source).exists():
             raise error("XSC0006", f"no file or folder {source}", hint="write --stream NAME=SOURCE")
     at_rest = all(source != "-" and Path(source).is_file() for source in sources.values())
     readers = {name: _read(name, source, idle) for name, source in sources.items()}
@@ -94,7 +94,7 @@ def _as_they_come(readers: dict[str, Iterator[Arrival]], pause: float | None) ->
 def _read(name: str, source: str, idle: float | None) -> Iterator[Arrival]:
     if source == "-":
         return read_stream(sys.stdin.buffer)
-    if source.startswith(SERVER):
+    if source.startswith(SCHEME):
         from xstreamcast.serve.client import parse_address, receive
 
         return receive(parse_address(source, name))

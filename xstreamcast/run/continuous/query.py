@@ -43,7 +43,7 @@ from xstreamcast.run.continuous.journal import Journal, Noted, every
 from xstreamcast.run.continuous.share import Association, Recomputed
 from xstreamcast.run.continuous.shelf import Emitted
 from xstreamcast.run.library import Library
-from xstreamcast.run.query import Query, Result, _sequence, compile
+from xstreamcast.run.query import Query, Result, compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
 from xstreamcast.run.units import Evaluation
@@ -398,7 +398,7 @@ class ContinuousQuery:
         return Modal(self.modes, self._plan, self._evaluation(), structures)
 
     def _evaluation(self) -> Evaluation:
-        given = {name: _sequence(value) for name, value in self.query._names(self._variables)}
+        given = self.query.given(self._variables)
         library = Library(self.query.executable.program.static.base_uri, self._docs)
         doors = {"documents": library.document, "resources": library.text}
         return Evaluation(moment_at(self._moment), given, doors)
