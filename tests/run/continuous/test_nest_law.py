@@ -26,7 +26,8 @@ NESTS = (
 @pytest.mark.parametrize("number", range(len(NESTS)))
 def test_aggregates_in_bodies_are_those_of_the_document_after_every_change(number: int) -> None:
     for seed in range(4):
-        hold(NESTS[number], changes(seed, 25))
+        followed = hold(NESTS[number], changes(seed, 25))
+        assert followed.journal.plan.strategy is Strategy.STREAM
 
 
 ANCESTORS = (
@@ -56,7 +57,8 @@ CONDITIONS = (
 @pytest.mark.parametrize("number", range(len(CONDITIONS)))
 def test_a_condition_on_an_ancestor_shows_and_hides_what_is_below_it(number: int) -> None:
     for seed in range(4):
-        hold(CONDITIONS[number], changes(seed, 25))
+        followed = hold(CONDITIONS[number], changes(seed, 25))
+        assert followed.journal.plan.strategy is Strategy.STREAM
 
 
 STRUCTURE = """<stream:structure xmlns:stream="urn:xstreamcast:stream">
