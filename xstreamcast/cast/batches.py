@@ -190,10 +190,6 @@ class FragmentBatch:
         regions = self.marks.rows[:, M_REGION]
         return regions[regions != NONE]  # type: ignore[no-any-return]
 
-    def of_tags(self, tsids: Iterable[int]) -> Longs:
-        """Which changes have one of these tsids: the others need never be looked at (XCQL's QaC+)."""
-        return np.flatnonzero(np.isin(self.tsid, np.fromiter(tsids, np.int64)))
-
     def latest(self, chosen: Any) -> Instant:
         """The largest valid time of some changes; START if none has one."""
         times = self.valid_time[chosen]

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import compress, count, repeat
 from typing import TYPE_CHECKING, Any, Protocol
@@ -608,8 +608,3 @@ def key_of(name: int) -> str | None:
 def nodes_at(tree: Tree, rows: list[int]) -> list[Node]:
     """The nodes of many rows of one tree."""
     return list(map(Node, zip(repeat(tree), rows)))
-
-
-def subtree_slice(rows: list[int], first: int, last: int) -> list[int]:
-    """The rows between two rows, both included, of a sorted list."""
-    return rows[bisect_left(rows, first) : bisect_right(rows, last)]
