@@ -28,7 +28,7 @@ _CHANGES: Final = 100
 
 def run() -> None:
     """Print one table: seconds by query, size and method."""
-    from xstreamcast.plan.translate import STRATEGIES
+    from xstreamcast.plan.translate.program import STRATEGIES
 
     rows = []
     for name, text in QUERIES.items():
@@ -53,7 +53,7 @@ def run() -> None:
 
 def _saxon(text: str, strategy: Any, stream: Path) -> tuple[float, str]:
     from bench.peers import saxon as processor
-    from xstreamcast.plan.translate import translate
+    from xstreamcast.plan.translate.program import translate
 
     program = translate(text, strategy, streams={"s": stream})
     best, answer = 1e9, ""

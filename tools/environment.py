@@ -1,7 +1,7 @@
 """Sets up the environment for the Makefile: a clear word for each thing that can be missing. Standard library only.
 
-    python3 tools/environment.py create .venv
-    .venv/bin/python tools/environment.py install spark "what it is and how large"
+python3 tools/environment.py create .venv
+.venv/bin/python tools/environment.py install spark "what it is and how large"
 """
 
 import os

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from xstreamcast.cast import fragment, infer_structure, materialise
-    from xstreamcast.plan.explain import explain
+    from xstreamcast.plan.explain.explanation import explain
     from xstreamcast.run.continuous.query import continuous, continuous_many
     from xstreamcast.run.query import compile, query, query_many
 
@@ -35,7 +35,7 @@ _HOMES: Final = {
     "query_many": "xstreamcast.run.query",
     "continuous": "xstreamcast.run.continuous.query",
     "continuous_many": "xstreamcast.run.continuous.query",
-    "explain": "xstreamcast.plan.explain",
+    "explain": "xstreamcast.plan.explain.explanation",
     "fragment": "xstreamcast.cast",
     "infer_structure": "xstreamcast.cast",
     "materialise": "xstreamcast.cast",

@@ -43,9 +43,7 @@ class Place:
 class XStreamError(Exception):
     """An error with a code, a place and a hint. ``excerpt`` is the offending line with a caret under it."""
 
-    def __init__(
-        self, code: str, message: str, place: Place | None = None, hint: str = "", excerpt: str = ""
-    ) -> None:
+    def __init__(self, code: str, message: str, place: Place | None = None, hint: str = "", excerpt: str = "") -> None:
         super().__init__(message)
         self.code = code
         self.message = message
@@ -142,8 +140,6 @@ def error_class(code: str) -> type[XStreamError]:
     return XQueryError
 
 
-def error(
-    code: str, message: str, place: Place | None = None, hint: str = "", excerpt: str = ""
-) -> XStreamError:
+def error(code: str, message: str, place: Place | None = None, hint: str = "", excerpt: str = "") -> XStreamError:
     """The exception for a code: ``raise error("XPTY0004", "…", place)``."""
     return error_class(code)(code, message, place, hint, excerpt)

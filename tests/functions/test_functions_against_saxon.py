@@ -58,7 +58,7 @@ EXPRESSIONS = [
     "fold-left(1 to 5, 0, function($a, $b) { $a + $b }), for-each-pair(1 to 2, 3 to 4, function($a, $b) { $a * $b })",
     "apply(concat#3, ['a', 'b', 'c']), function-lookup(xs:QName('fn:abs'), 1)(-1), function-arity(substring#2)",
     "parse-json('{\"a\": [1, null, \"x\"]}')?a?3, serialize(map{'a': [1, true(), 'é/']}, map{'method': 'json'})",
-    "serialize(json-to-xml('[1, {\"a\": null}]')), xml-to-json(json-to-xml('{\"x\": [1.5, \"q\"]}'))",
+    'serialize(json-to-xml(\'[1, {"a": null}]\')), xml-to-json(json-to-xml(\'{"x": [1.5, "q"]}\'))',
     # nodes
     "path((<a><b/><b x='1'/></a>)/b[2]/@x), name(<p:a xmlns:p='u'/>), "
     "namespace-uri(<p:a xmlns:p='u'/>), local-name(<a/>)",

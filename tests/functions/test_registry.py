@@ -13,7 +13,7 @@ from xstreamcast.functions.registry import PREFIXES, arities, lookup, parse_para
 from xstreamcast.functions.topics import TOPICS
 from xstreamcast.model.atomic import FN, XS
 from xstreamcast.model.types import TYPES
-from xstreamcast.plan.modes_ways import MODES
+from xstreamcast.plan.modes.ways import MODES
 
 
 def test_every_decorated_function_is_listed_under_its_file() -> None:

@@ -180,7 +180,12 @@ def test_order_keys_place_empty_and_nan() -> None:
 @pytest.mark.parametrize(
     ("items", "expected"),
     [
-        ([], False), ([""], False), ([Untyped("x")], True), ([0], False), ([NAN], False), ([False], False),
+        ([], False),
+        ([""], False),
+        ([Untyped("x")], True),
+        ([0], False),
+        ([NAN], False),
+        ([False], False),
         ([D(2)], True),
     ],
 )

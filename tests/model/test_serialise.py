@@ -79,7 +79,7 @@ def test_undeclared_names_get_their_namespaces() -> None:
 def test_indentation_leaves_mixed_content_alone() -> None:
     document = parse("<a><b>x</b><c>m<d/>n</c><e xml:space='preserve'><f/></e></a>")
     assert serialise([document], indent=True) == (
-        "<a>\n  <b>x</b>\n  <c>m<d/>n</c>\n  <e xml:space=\"preserve\"><f/></e>\n</a>"
+        '<a>\n  <b>x</b>\n  <c>m<d/>n</c>\n  <e xml:space="preserve"><f/></e>\n</a>'
     )
 
 

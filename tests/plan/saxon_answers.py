@@ -16,7 +16,7 @@ from xstreamcast.generate import find
 from xstreamcast.model.change import Change
 from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.plan.translate import Strategy, translate
+from xstreamcast.plan.translate.program import Strategy, translate
 from xstreamcast.run.query import query
 
 FIXTURES = Path(__file__).parent / "fixtures"

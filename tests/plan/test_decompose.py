@@ -12,8 +12,8 @@ from xstreamcast.lang.context import StaticContext
 from xstreamcast.lang.link import parse
 from xstreamcast.lang.printer import to_xquery
 from xstreamcast.plan.algebra import Concat, Fold, Group, Plan, Reduce, Slice, Strategy, Unit
-from xstreamcast.plan.decompose import plan
-from xstreamcast.plan.projection import describe, describe_path
+from xstreamcast.plan.decompose.plan import plan
+from xstreamcast.plan.projection.project import describe, describe_path
 from xstreamcast.run.library import known_function
 
 FIXTURES = FilePath(__file__).parents[1] / "fixtures"

@@ -31,7 +31,7 @@ from xstreamcast.model.parse import parse
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Concat, Fold, Group, Nest, Plan, Reduce, Slice, Strategy, Unit, VarName
-from xstreamcast.plan.decompose import plan
+from xstreamcast.plan.decompose.plan import plan
 from xstreamcast.run.evaluate import EvaluationContext, Executable
 from xstreamcast.run.library import known_function, moment_of
 from xstreamcast.scan.path import Path
@@ -338,6 +338,7 @@ def everywhere(places: list[int]) -> list[int]:
 
 # ------------------------------------------------------------------------------------------------ random documents
 
+
 @st.composite
 def elements(draw: Any, depth: int) -> Element:
     name = draw(st.sampled_from("aaabbbccd"))
@@ -546,5 +547,3 @@ def test_queries_on_all_axes_are_split_rightly_or_not_at_all(seed: int) -> None:
     document = from_xml(f"<r>{random.document()}{random.document()}</r>")
     for _ in range(3):
         check(random.query(), document, everywhere)
-
-

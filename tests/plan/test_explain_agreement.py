@@ -15,8 +15,8 @@ import pytest
 
 from xstreamcast import explain
 from xstreamcast.plan.algebra import Concat, Strategy, Unit
-from xstreamcast.plan.explain import Explanation
-from xstreamcast.plan.explain_words import WHOLE, reads
+from xstreamcast.plan.explain.explanation import Explanation
+from xstreamcast.plan.explain.words import WHOLE, reads
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 QUERIES = [*sorted((FIXTURES / "xmark").glob("*.xq")), *sorted((FIXTURES / "papers").glob("*.xq"))]

@@ -6,9 +6,9 @@ import pytest
 from random_queries import Random  # the generator of the evaluator's tests
 
 from xstreamcast.lang import parse
-from xstreamcast.plan.fusion import fuse
-from xstreamcast.plan.graph import Graph, path_between, successors
-from xstreamcast.plan.graph_build import stream_graph
+from xstreamcast.plan.graph.build import stream_graph
+from xstreamcast.plan.graph.fusion import fuse
+from xstreamcast.plan.graph.nodes import Graph, path_between, successors
 from xstreamcast.run.library import known_function
 
 QUERY_1 = "let $b := count(/stream/pixel[x > 0]) for $i in /stream/pixel return $i/x idiv $b"

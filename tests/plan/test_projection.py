@@ -15,9 +15,11 @@ from xstreamcast.functions.topics import TOPICS
 from xstreamcast.lang import ast
 from xstreamcast.lang.link import parse
 from xstreamcast.model.types import AtomicType
-from xstreamcast.plan import projection_analysis, projection_library
 from xstreamcast.plan.algebra import PLAN
-from xstreamcast.plan.projection import (
+from xstreamcast.plan.projection import analysis as projection_analysis
+from xstreamcast.plan.projection import library as projection_library
+from xstreamcast.plan.projection.paths import covers, target
+from xstreamcast.plan.projection.project import (
     describe,
     describe_path,
     merge,
@@ -26,7 +28,6 @@ from xstreamcast.plan.projection import (
     project_module,
     result_paths,
 )
-from xstreamcast.plan.projection_paths import covers, target
 from xstreamcast.run.library import known_function
 from xstreamcast.scan.automaton import Target
 from xstreamcast.scan.documents import document_batches

@@ -18,7 +18,7 @@ from xstreamcast.generate.xmark import document
 from xstreamcast.lang.link import parse as parse_query
 from xstreamcast.model.parse import parse
 from xstreamcast.model.tree import Node
-from xstreamcast.plan.projection import WHOLE_DOCUMENT, describe, project_module
+from xstreamcast.plan.projection.project import WHOLE_DOCUMENT, describe, project_module
 from xstreamcast.run.library import known_function
 from xstreamcast.run.query import compile
 from xstreamcast.scan.automaton import Target

@@ -6,8 +6,8 @@ import pytest
 
 from xstreamcast.lang.link import parse
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.plan.decompose import plan
-from xstreamcast.plan.explain import explain
+from xstreamcast.plan.decompose.plan import plan
+from xstreamcast.plan.explain.explanation import explain
 from xstreamcast.plan.retention import EVERYTHING, Keep, retention
 from xstreamcast.run.library import known_function
 

@@ -13,7 +13,7 @@ from xstreamcast.cli.translate import translate_command
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import parse
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.plan.translate import STRATEGIES, translate
+from xstreamcast.plan.translate.program import STRATEGIES, translate
 
 CREDIT = """<structure><tag type="snapshot" id="1" name="creditAccounts"><tag type="temporal" id="2" name="account">
   <tag type="snapshot" id="3" name="customer"/><tag type="temporal" id="4" name="creditLimit"/>

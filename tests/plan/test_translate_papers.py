@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from saxon_answers import FIXTURES, Streams, bag, evaluated, normal, translated, write_streams
 
-from xstreamcast.plan.translate import STRATEGIES, Strategy, translate
+from xstreamcast.plan.translate.program import STRATEGIES, Strategy, translate
 from xstreamcast.run.query import query
 
 QUERIES = sorted(FIXTURES.glob("*.xq"))

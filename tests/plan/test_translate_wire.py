@@ -13,7 +13,7 @@ from saxon_answers import bag, by_saxon, evaluated, normal, translated
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.plan.translate import STRATEGIES, translate
+from xstreamcast.plan.translate.program import STRATEGIES, translate
 
 TAGS = """<stream:structure xmlns:stream="urn:xstreamcast:stream"><tag id="1" name="r" type="snapshot">
   <tag id="2" name="v" type="temporal"><tag id="3" name="e" type="event"/><tag id="4" name="u" type="filler"/></tag>

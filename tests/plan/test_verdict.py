@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from xstreamcast.lang import parse
-from xstreamcast.plan.graph_build import stream_graph
-from xstreamcast.plan.verdict import Judgement, judge
+from xstreamcast.plan.graph.build import stream_graph
+from xstreamcast.plan.graph.verdict import Judgement, judge
 from xstreamcast.run.library import known_function
 
 PAPERS = Path(__file__).parents[1] / "fixtures" / "papers"

@@ -35,9 +35,7 @@ def expression(text: str) -> ast.Expr:
     return body
 
 
-def unit(
-    name: str, items: str, reduction: Reduction | None = None, records: tuple[str, ...] = (), **more: Any
-) -> Unit:
+def unit(name: str, items: str, reduction: Reduction | None = None, records: tuple[str, ...] = (), **more: Any) -> Unit:
     return Unit(
         (PLAN, name),
         more.pop("root", DOCUMENT),

@@ -10,7 +10,7 @@ import pytest
 from test_rest_queries import site
 
 from xstreamcast.cli import main
-from xstreamcast.plan.explain import explain
+from xstreamcast.plan.explain.explanation import explain
 from xstreamcast.spark.stages import stage_lines
 
 

@@ -42,7 +42,7 @@ def explain_command(
 
     from xstreamcast.cli.files import read_structures
     from xstreamcast.lang.files import read_query
-    from xstreamcast.plan.explain import explain
+    from xstreamcast.plan.explain.explanation import explain
 
     if (query is None) == (file is None):
         raise typer.BadParameter("give a query, or -f FILE, not both")

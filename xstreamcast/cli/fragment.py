@@ -21,9 +21,7 @@ class OrderName(StrEnum):
 
 def fragment_command(
     document: Annotated[str, typer.Argument(metavar="DOC", help="An XML document (gz too); - is stdin.")],
-    structure: Annotated[
-        Path | None, typer.Option(help="Its tag structure; inferred first when left out.")
-    ] = None,
+    structure: Annotated[Path | None, typer.Option(help="Its tag structure; inferred first when left out.")] = None,
     order: Annotated[OrderName, typer.Option(help="The order of the fragments.")] = OrderName.document,
     seed: Annotated[int, typer.Option(help="For shuffle and repeat: the same seed, the same stream.")] = 0,
     repeat: Annotated[float, typer.Option(metavar="P", help="Send each fragment again with this probability.")] = 0.0,

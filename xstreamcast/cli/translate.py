@@ -46,7 +46,7 @@ def translate_command(
     from xstreamcast.cli.terminal import output
     from xstreamcast.lang.files import read_query
     from xstreamcast.lang.link import parse
-    from xstreamcast.plan.translate import STRATEGIES, brought_structures, translate_module
+    from xstreamcast.plan.translate.program import STRATEGIES, brought_structures, translate_module
     from xstreamcast.run.library import known_function
 
     if (query is None) == (file is None):

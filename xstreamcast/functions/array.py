@@ -121,9 +121,7 @@ def for_each_pair(context: DynamicContext, a: Array, b: Array, action: FunctionI
 @function("array:sort", "array(*)", "array(*)", context=True)
 @function("array:sort", "array(*), xs:string?", "array(*)", context=True)
 @function("array:sort", "array(*), xs:string?, function(item()*) as xs:anyAtomicType*", "array(*)", context=True)
-def sort(
-    context: DynamicContext, target: Array, uri: str | None = None, key: FunctionItem | None = None
-) -> Array:
+def sort(context: DynamicContext, target: Array, uri: str | None = None, key: FunctionItem | None = None) -> Array:
     collation = context.collation(uri)
     members = target.members()
     keys = [atomize(member if key is None else context.call(key, [member])) for member in members]

@@ -375,5 +375,3 @@ def _at_place(value: DateTime | None, place: str | None) -> DateTime | None:
     except (ZoneInfoNotFoundError, ValueError, OverflowError):
         return value
     return value if offset is None else value.adjust(int(offset.total_seconds()) // 60)
-
-

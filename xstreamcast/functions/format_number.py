@@ -82,9 +82,7 @@ def _split_exponent(part: str, body: str, form: DecimalFormat, digits: set[str])
     return body[:at], exponent
 
 
-def _check_digits(
-    part: str, integer: str, fraction: str, point: bool, form: DecimalFormat, digits: set[str]
-) -> None:
+def _check_digits(part: str, integer: str, fraction: str, point: bool, form: DecimalFormat, digits: set[str]) -> None:
     group = form.grouping_separator
     if not any(c in digits or c == form.digit for c in integer + fraction):
         raise _bad(part, "there is no digit")

@@ -60,9 +60,7 @@ def fold_right(context: DynamicContext, items: list[Item], zero: list[Item], ste
 
 
 @function("fn:for-each-pair", "item()*, item()*, function(item(), item()) as item()*", "item()*", context=True)
-def for_each_pair(
-    context: DynamicContext, a: list[Item], b: list[Item], action: FunctionItem
-) -> list[Item]:
+def for_each_pair(context: DynamicContext, a: list[Item], b: list[Item], action: FunctionItem) -> list[Item]:
     call = context.call
     return [result for x, y in zip(a, b, strict=False) for result in call(action, [[x], [y]])]
 

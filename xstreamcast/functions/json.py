@@ -77,9 +77,7 @@ def boolean_option(options: Map, name: str) -> bool:
     return result
 
 
-def options_of(
-    context: DynamicContext, options: Map | None, policies: tuple[str, ...], default: str
-) -> Options:
+def options_of(context: DynamicContext, options: Map | None, policies: tuple[str, ...], default: str) -> Options:
     """The options shared by the JSON readers: liberal (there is nothing to relax), duplicates, escape, fallback."""
     if options is None:
         return Options(default, _with_replacement)
@@ -139,9 +137,7 @@ def escape_character(character: str) -> str:
 def escaped(text: str) -> str:
     """Backslash, control and non-XML characters as JSON escapes; all else as itself."""
     return "".join(
-        escape_character(c)
-        if c == "\\" or c < " " or "\x7f" <= c <= "\x9f" or not is_xml_character(ord(c))
-        else c
+        escape_character(c) if c == "\\" or c < " " or "\x7f" <= c <= "\x9f" or not is_xml_character(ord(c)) else c
         for c in text
     )
 

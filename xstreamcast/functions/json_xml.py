@@ -191,9 +191,7 @@ _SHORT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 def _unescape(text: str) -> str:
     """The string that escapes stand for, to compare keys."""
-    return _ESCAPE.sub(
-        lambda m: chr(int(m[0][2:], 16)) if m[0][1] == "u" else _SHORT.get(m[0][1], m[0][1]), text
-    )
+    return _ESCAPE.sub(lambda m: chr(int(m[0][2:], 16)) if m[0][1] == "u" else _SHORT.get(m[0][1], m[0][1]), text)
 
 
 def _write_children(node: Node, out: list[str], pad: str, is_map: bool) -> None:

@@ -266,5 +266,3 @@ def idref(values: list[str], node: Node) -> list[Node]:
 @function("fn:idref", "xs:string*", "node()*", context=True)
 def idref_in_context(context: DynamicContext, values: list[str]) -> list[Node]:
     return idref(values, context.require_node("fn:idref()"))
-
-

@@ -10,9 +10,7 @@ from xstreamcast.model.datetime import DAY, HOUR, MINUTE, SECOND, DateTime, ordi
 
 _S = r"[ \t\r\n]+"
 _O = r"[ \t\r\n]*"
-_DAY_NAMES = (
-    r"(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tue|wed|thu|fri|sat|sun)"
-)
+_DAY_NAMES = r"(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tue|wed|thu|fri|sat|sun)"
 _MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 _TIME = (
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]+))?)?"

@@ -77,9 +77,7 @@ class FunctionEntry:
 
     def item(self, context: DynamicContext) -> FunctionItem:
         """The function as a value, closed over a context (``fn:name#0`` keeps the focus it was taken in)."""
-        return FunctionItem(
-            self.name, self.arity, lambda args: self.apply(context, args), self.params, self.result
-        )
+        return FunctionItem(self.name, self.arity, lambda args: self.apply(context, args), self.params, self.result)
 
 
 _MOST_ARGUMENTS: Final = 100_000
@@ -91,9 +89,7 @@ _variadic: dict[tuple[str, str], FunctionEntry] = {}
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def function(
-    name: str, params: str, result: str, *, context: bool = False, variadic: bool = False
-) -> Callable[[F], F]:
+def function(name: str, params: str, result: str, *, context: bool = False, variadic: bool = False) -> Callable[[F], F]:
     """Register a function of one arity; repeat the decorator for further arities of the same code."""
     prefix, _, local = name.partition(":")
     qname = QName(PREFIXES[prefix], local, prefix)

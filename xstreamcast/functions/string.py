@@ -20,12 +20,7 @@ WHITESPACE = " \t\r\n"
 
 def is_xml_character(code: int) -> bool:
     """XML 1.0, production 2."""
-    return (
-        0x20 <= code <= 0xD7FF
-        or code in (0x9, 0xA, 0xD)
-        or 0xE000 <= code <= 0xFFFD
-        or 0x10000 <= code <= 0x10FFFF
-    )
+    return 0x20 <= code <= 0xD7FF or code in (0x9, 0xA, 0xD) or 0xE000 <= code <= 0xFFFD or 0x10000 <= code <= 0x10FFFF
 
 
 def string_of(item: Item) -> str:

@@ -288,9 +288,9 @@ def order_keys(column: list[Item | None], empty_greatest: bool, collation: Colla
     if present and (family in _UNORDERED or family == ""):
         raise error("XPTY0004", f"order by: {describe(present[0])} values have no order")
     if family == "string":
-        keys: list[Any] = column if collation is CODEPOINTS else [
-            None if item is None else collation.key(item) for item in column
-        ]
+        keys: list[Any] = (
+            column if collation is CODEPOINTS else [None if item is None else collation.key(item) for item in column]
+        )
     elif family == "duration":
         _check_durations(present)
         keys = [None if item is None else item.months + item.ticks for item in column]
@@ -306,9 +306,7 @@ def order_keys(column: list[Item | None], empty_greatest: bool, collation: Colla
     if not special:
         return keys
     empty, not_a_number, value = (2, 1, 0) if empty_greatest else (0, 1, 2)
-    return [
-        (empty, 0) if key is None else (not_a_number, 0) if key != key else (value, key) for key in keys
-    ]
+    return [(empty, 0) if key is None else (not_a_number, 0) if key != key else (value, key) for key in keys]
 
 
 def _check_durations(items: list[Item]) -> None:

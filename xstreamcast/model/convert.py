@@ -117,9 +117,7 @@ def convert(value: list[Item], expected: SequenceType, role: str) -> list[Item]:
             if type(value[0]) not in classes:
                 value = [convert_item(v, target, role) for v in atomize(value)]
         else:
-            value = [
-                v if type(v) in classes else convert_item(v, target, role) for v in atomize(value)
-            ]
+            value = [v if type(v) in classes else convert_item(v, target, role) for v in atomize(value)]
     elif isinstance(target, FunctionTest) and target.params is not None:
         value = [coerce(item, target, role) for item in value]
     elif not expected.matches(value):
@@ -128,14 +126,12 @@ def convert(value: list[Item], expected: SequenceType, role: str) -> list[Item]:
     if size == 1:
         if expected.occurrence != "0":
             return value
-    elif (expected.allows_empty if size == 0 else expected.allows_many):
+    elif expected.allows_empty if size == 0 else expected.allows_many:
         return value
     raise error("XPTY0004", f"{role}: expected {expected}, found {describe_sequence(value)}")
 
 
-def convert_arguments(
-    args: list[list[Item]], params: tuple[SequenceType, ...], described: str
-) -> list[list[Item]]:
+def convert_arguments(args: list[list[Item]], params: tuple[SequenceType, ...], described: str) -> list[list[Item]]:
     return [
         convert(arg, expected, f"argument {number} of {described}")
         for number, (arg, expected) in enumerate(zip(args, params, strict=True), 1)

@@ -30,9 +30,7 @@ KERNEL_FROM = 4 << 20
 _SEPARATOR = "\x01"  # between uri, local name and prefix in expat's names: not an XML character
 
 
-def parse(
-    source: str | bytes | BinaryIO, base_uri: str | None = None, document_uri: str | None = None
-) -> Node:
+def parse(source: str | bytes | BinaryIO, base_uri: str | None = None, document_uri: str | None = None) -> Node:
     """The document node of XML text (str), bytes in any encoding expat knows, or an open binary file."""
     import pyexpat
 

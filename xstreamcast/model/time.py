@@ -26,9 +26,7 @@ NOW: Final[Instant] = 2**63 - 1
 _SECOND: Final = 1_000_000
 _DAY: Final = 86_400 * _SECOND
 
-_INSTANT = re.compile(
-    r"(-?\d{4,9})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:\d\d)?", re.ASCII
-)
+_INSTANT = re.compile(r"(-?\d{4,9})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:\d\d)?", re.ASCII)
 
 
 def days_from_civil(year: int, month: int, day: int) -> int:

@@ -3,7 +3,7 @@ Join ⋈, Unnest μ, Reduce Δ, Nest Γ, Construct θ, Sort), each with its clas
 its output change.
 
 >>> from xstreamcast.lang import parse
->>> from xstreamcast.plan.decompose import plan
+>>> from xstreamcast.plan.decompose.plan import plan
 >>> print(operators(plan(parse("for $p in //person where $p/age > 30 return <p>{$p/name}</p>"))).outline())
 Construct θ <p>
   Select σ $p/age > 30
@@ -397,9 +397,7 @@ class _Derivation:
         constant = other.symbol is Symbol.REDUCE and not mentions(e, scope.loops)
         if constant or self.plan.strategy is Strategy.STREAM:  # units do not read what is in a loop around them
             return replace(current, inputs=(*current.inputs, other))
-        comparisons = (
-            node for node in descendants(e) if isinstance(node, ast.GeneralComparison | ast.ValueComparison)
-        )
+        comparisons = (node for node in descendants(e) if isinstance(node, ast.GeneralComparison | ast.ValueComparison))
         condition = next((self.text(node) for node in comparisons if mentions(node, scope.loops)), "")
         return operator(Symbol.JOIN, condition, current, other, span=other.span)
 

@@ -3,7 +3,7 @@
 What a query sees of a tag only through ``?[now-D, …]`` it cannot see again once it has ended more than D ago, because
 now never decreases. So every projection whose lower bound is the current time less a fixed while, or a fixed time, is a
 *window*; each step that a window is of gets a name of its own, and the analysis of paths (:mod:`~xstreamcast.plan.
-projection`) tells what is seen below which window, and what outside of all of them:
+projection.project`) tells what is seen below which window, and what outside of all of them:
 
     kept of a tag = the longest window it is seen through; everything, if it is seen otherwise
 
@@ -27,8 +27,8 @@ from xstreamcast.model.atomic import XS
 from xstreamcast.model.structure import UNNAMED
 from xstreamcast.model.time import Instant, format_instant, parse_instant
 from xstreamcast.plan.algebra import PLAN, Strategy
-from xstreamcast.plan.explain_structure import elements
-from xstreamcast.plan.projection import project
+from xstreamcast.plan.explain.structure import elements
+from xstreamcast.plan.projection.project import project
 from xstreamcast.scan.automaton import Action
 from xstreamcast.scan.path import Path, Step
 

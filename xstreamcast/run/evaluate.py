@@ -49,7 +49,6 @@ class Places:
             failure.place = source.place(span)
             failure.excerpt = source.excerpt(span)
 
-
     def in_global(self, failure: XStreamError) -> bool:
         """Whether an error came out of computing a variable of the prolog."""
         return any(

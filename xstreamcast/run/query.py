@@ -110,9 +110,7 @@ def query_many(
         given = queries[0].given(variables or {})
         doors = {"documents": library.document, "resources": library.text}
         scanning = Scanning(threads=threads, spool=spool)
-        answers = run_many(
-            list(scan.codes.values()), scan.inputs, scan.uris, moment, given, doors, scanning=scanning
-        )
+        answers = run_many(list(scan.codes.values()), scan.inputs, scan.uris, moment, given, doors, scanning=scanning)
         results = {number: Result(queries[number], iter(a)) for number, a in zip(scan.codes, answers, strict=True)}
     rest = [number for number in range(len(queries)) if number not in results]
     start = None if inputs.context is None or not rest else document(inputs.context)
@@ -409,5 +407,3 @@ def _sequence(value: Any) -> list[Item]:
     if isinstance(value, (list, tuple)) and not isinstance(value, Node):
         return [item_of(part) for part in value]
     return [] if value is None else [item_of(value)]
-
-

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def planned(module: ast.Module) -> PlanCode | None:
     """The plan of a query, compiled; None where there is no document to scan."""
     from xstreamcast.plan.algebra import Strategy
-    from xstreamcast.plan.decompose import plan
+    from xstreamcast.plan.decompose.plan import plan
     from xstreamcast.run.single_pass import PlanCode
 
     made = plan(module)

@@ -178,9 +178,13 @@ class UnitCode:
 def _item_type(items: ast.Expr) -> ast.SequenceType:
     """What each of some items is sure to be."""
     last = items.steps[-1] if isinstance(items, ast.Path) else None
-    return _ELEMENT if isinstance(last, ast.AxisStep) and isinstance(last.test, ast.NameTest) and last.axis in (
-        "child", "descendant"
-    ) else _ITEM
+    return (
+        _ELEMENT
+        if isinstance(last, ast.AxisStep)
+        and isinstance(last.test, ast.NameTest)
+        and last.axis in ("child", "descendant")
+        else _ITEM
+    )
 
 
 def _step(fold: Fold, item: ast.SequenceType | None = None) -> ast.InlineFunction:

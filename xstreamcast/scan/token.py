@@ -157,9 +157,7 @@ def find_ascii(b: Any, i: int, n: int) -> int:
                 return -1 - i
             if (c == 0xE0 and d < 0xA0) or (c == 0xED and d > 0x9F) or (c == 0xEF and d == 0xBF and e > 0xBD):
                 return -1 - i
-            if size == 4 and (
-                at8(b, i + 3) & 0xC0 != 0x80 or (c == 0xF0 and d < 0x90) or (c == 0xF4 and d > 0x8F)
-            ):
+            if size == 4 and (at8(b, i + 3) & 0xC0 != 0x80 or (c == 0xF0 and d < 0x90) or (c == 0xF4 and d > 0x8F)):
                 return -1 - i
         i += size
     return i

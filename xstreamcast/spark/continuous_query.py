@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-    from xstreamcast.plan.modes import Emission
+    from xstreamcast.plan.modes.rewrite import Emission
     from xstreamcast.run.continuous.clock import Clock
     from xstreamcast.run.continuous.inflow import Inflow
     from xstreamcast.spark.association import Streams
@@ -188,7 +188,7 @@ class Motion:
 
     def plan(self, brief: bool = False) -> str:
         """What Spark runs, step by step, and what ``explain`` says of each query, or the beginning of it."""
-        from xstreamcast.plan.explain import explain
+        from xstreamcast.plan.explain.explanation import explain
 
         streams = ", ".join(sorted({stream for query in self.inflow.queries for stream in query.streams})) or "–"
         stages = [
@@ -212,7 +212,7 @@ class Motion:
 
     def _called(self) -> str:
         """What Spark's pages and metrics call it: the queries, and the ids that ``explain`` gives their steps."""
-        from xstreamcast.plan.explain import explain
+        from xstreamcast.plan.explain.explanation import explain
 
         variables = tuple(self.job.variables)
         steps = [explain(text, structures=self._known(), variables=variables).steps for text in self.job.texts]

@@ -14,12 +14,12 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from xstreamcast.plan.algebra import Concat, Fold, Group, Plan, Reduce, Slice, Unit, VarName
-from xstreamcast.plan.explain_text import WIDTH
+from xstreamcast.plan.explain.text import WIDTH
 from xstreamcast.plan.operators import Operator, Symbol, numbered
 from xstreamcast.spark.at_rest import PARTIALS, PROJECTED, ROWS, way
 
 if TYPE_CHECKING:
-    from xstreamcast.plan.explain import Explanation
+    from xstreamcast.plan.explain.explanation import Explanation
 
 _WHOLE = "one task runs the query: no document is scanned, or not before values are known that do not travel"
 _ROWS = "a task for each range of the document: scan, and give the items as rows"

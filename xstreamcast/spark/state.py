@@ -40,7 +40,7 @@ from xstreamcast.spark.state_log import (
 )
 
 if TYPE_CHECKING:
-    from xstreamcast.plan.modes import Emission
+    from xstreamcast.plan.modes.rewrite import Emission
     from xstreamcast.run.continuous.clock import Clock
     from xstreamcast.run.continuous.inflow import Arriving, Inflow
     from xstreamcast.spark.state_told import Told

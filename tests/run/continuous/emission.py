@@ -11,7 +11,7 @@ from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure
-from xstreamcast.plan.decompose import plan
+from xstreamcast.plan.decompose.plan import plan
 from xstreamcast.run.continuous.emit import Output, error_text
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.shelf import Emitted

@@ -16,8 +16,8 @@ from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure
 from xstreamcast.model.time import START
 from xstreamcast.plan.algebra import Strategy
-from xstreamcast.plan.decompose import plan
-from xstreamcast.plan.modes import Emission, rewrite
+from xstreamcast.plan.decompose.plan import plan
+from xstreamcast.plan.modes.rewrite import Emission, rewrite
 from xstreamcast.run.continuous import marked_view
 from xstreamcast.run.continuous.modes import Modal
 from xstreamcast.run.continuous.share import Association

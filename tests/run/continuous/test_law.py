@@ -18,7 +18,7 @@ from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.plan.algebra import Strategy
-from xstreamcast.plan.decompose import plan
+from xstreamcast.plan.decompose.plan import plan
 from xstreamcast.run.continuous.engine import Continuous
 from xstreamcast.run.library import known_function, moment_of
 from xstreamcast.run.query import compile

@@ -14,7 +14,7 @@ from xstreamcast.model.change import Change, Eos, Fill, Freeze, Hide, Remove, Re
 from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.plan.modes import EMISSIONS, Emission
+from xstreamcast.plan.modes.rewrite import EMISSIONS, Emission
 
 
 def fill(region: int, content: str) -> Fill:

@@ -17,7 +17,7 @@ from xstreamcast.model.change import Change, Eos, Fill, Freeze, Hide, Remove, Re
 from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.plan.modes import Emission
+from xstreamcast.plan.modes.rewrite import Emission
 
 slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
 seeded = settings(max_examples=90, deadline=None, database=None, suppress_health_check=slow)

@@ -9,7 +9,7 @@ import pytest
 from xstreamcast import continuous
 from xstreamcast.model.change import Change
 from xstreamcast.model.fragment import read_stream
-from xstreamcast.plan.modes import Emission
+from xstreamcast.plan.modes.rewrite import Emission
 
 
 def told(text: str, stream: str, emission: Emission, lateness: float | None = None) -> list[str]:

@@ -19,8 +19,8 @@ from xstreamcast.model.change import STREAM_NAMESPACE, Change, ContentChange, Eo
 from xstreamcast.model.fragment import FragmentWriter, read_stream
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, parse_structure, write_structure
-from xstreamcast.plan.decompose import plan
-from xstreamcast.plan.result_structure import ResultStructure
+from xstreamcast.plan.decompose.plan import plan
+from xstreamcast.plan.result.structure import ResultStructure
 from xstreamcast.run.continuous.query import ContinuousQuery, continuous
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of

@@ -4,7 +4,7 @@
     f($p, $a) = if (empty($p)) then B($a) else f(tail($p), G($a, head($p)))   B(fold-left($p, $a, G))
 
 The values are the same, whatever G: the first is a fold from the right just as the recursion is. (Where it may be
-computed from the left, :mod:`xstreamcast.plan.decompose_folds` knows.) A function that may end its recursion early, or
+computed from the left, :mod:`xstreamcast.plan.decompose.folds` knows.) A function that may end its recursion early, or
 looks at more of ``$p`` than its head, stays as it is.
 """
 

@@ -1,6 +1,6 @@
 """Prolog variables come to where they are used: literals themselves, and values that read a document as lets.
 
-    declare variable $v as T := /r/a; body          let $v as T := /r/a return body
+declare variable $v as T := /r/a; body          let $v as T := /r/a return body
 """
 
 from __future__ import annotations

@@ -123,6 +123,4 @@ def literal_number(e: ast.Node) -> int | None:
 
 def is_call(e: ast.Node, local: str, arity: int) -> bool:
     """Whether an expression calls this function of the fn namespace."""
-    return (
-        isinstance(e, ast.FunctionCall) and e.name.local == local and e.name.uri == FN and len(e.args) == arity
-    )
+    return isinstance(e, ast.FunctionCall) and e.name.local == local and e.name.uri == FN and len(e.args) == arity

@@ -207,9 +207,7 @@ def _named(c: Compiler, code: str) -> str:
     return name
 
 
-def _both_single(
-    c: Compiler, op: str, many: ast.Expr, right: Side, guard: str, scope: Scope
-) -> str | None:
+def _both_single(c: Compiler, op: str, many: ast.Expr, right: Side, guard: str, scope: Scope) -> str | None:
     """Without any loop, where both sides are one atomic value at most. None: after all a loop is needed."""
     if isinstance(many, (ast.Path, ast.AxisStep)):
         return None
@@ -220,8 +218,10 @@ def _both_single(
         test = general_pair(c, op, Side("untyped", c.text(val), raw=True), right, scope)
         return f"({guard} and {test})" if guard else f"({test})"
     if val.rep is Rep.SEQ or not (val.type.is_atomic or val.type.is_node):
-        return f"general_{op}(atomize({c.list(val)}), [{right.typed}]{_more(c, scope)})" if not guard else (
-            f"({guard} and general_{op}(atomize({c.list(val)}), [{right.typed}]{_more(c, scope)}))"
+        return (
+            f"general_{op}(atomize({c.list(val)}), [{right.typed}]{_more(c, scope)})"
+            if not guard
+            else (f"({guard} and general_{op}(atomize({c.list(val)}), [{right.typed}]{_more(c, scope)}))")
         )
     atom = c.atom(val, f"an operand of {op}")
     atom = atom if atom.constant else c.bind(atom)

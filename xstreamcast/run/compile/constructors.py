@@ -24,9 +24,7 @@ def _builder(c: Compiler, scope: Scope) -> str:
     """A new builder, by the name of the constant that makes it."""
     static = scope.static
     name = c.out.fresh("b")
-    modes = "" if static.copy_preserve and static.copy_inherit else (
-        f", {static.copy_preserve}, {static.copy_inherit}"
-    )
+    modes = "" if static.copy_preserve and static.copy_inherit else (f", {static.copy_preserve}, {static.copy_inherit}")
     base = c.out.constant(static.base_uri, hashable=True) if static.base_uri is not None else "None"
     c.out.line(f"{name} = ContentBuilder({base}{modes})")
     return name
@@ -251,8 +249,4 @@ def namespace_value(c: Compiler, e: ast.ComputedNamespace, scope: Scope) -> Val:
         prefix = c.out.fresh()
         c.out.line(f"{prefix} = namespace_prefix({atom.code})")
     uri = c.value(e.uri, scope)
-    return one(
-        f"make_namespace({prefix}, namespace_uri({prefix}, {c.list(uri)}))", Type("namespace")
-    )
-
-
+    return one(f"make_namespace({prefix}, namespace_uri({prefix}, {c.list(uri)}))", Type("namespace"))

@@ -283,9 +283,7 @@ class _Writer:
             vals[name] = val
         return names, vals
 
-    def again(
-        self, names: list[str], vals: dict[VarName, Val], scope: Scope
-    ) -> tuple[str, Scope]:
+    def again(self, names: list[str], vals: dict[VarName, Val], scope: Scope) -> tuple[str, Scope]:
         """Targets for unpacking a kept tuple, and the scope in which its variables are back."""
         c, out = self.c, self.c.out
         back = {name: out.fresh() for name in names}
@@ -389,7 +387,6 @@ class _Writer:
 
     def window_clause(self, clause: ast.WindowClause, rest: list[ast.Clause], scope: Scope) -> None:
         each_window(self.c, clause, scope, lambda inner: self.run(rest, inner))
-
 
 
 def _name(expanded: VarName) -> ast.Name:

@@ -73,9 +73,7 @@ def _depends(c: Compiler, e: ast.Expr, own: VarName | None) -> bool:
     return own in c.analysis.names(e)
 
 
-def find_join(
-    c: Compiler, clause: ast.ForClause, rest: list[ast.Clause], scope: Scope
-) -> Join | None:
+def find_join(c: Compiler, clause: ast.ForClause, rest: list[ast.Clause], scope: Scope) -> Join | None:
     """A join of this loop with what is around it, by one of the conditions that follow at once."""
     if not _worthwhile(c, clause.source, scope):
         return None
@@ -99,9 +97,7 @@ def _worthwhile(c: Compiler, source: ast.Expr, scope: Scope) -> bool:
     return isinstance(source, (ast.Path, ast.Filter, ast.VarRef, ast.FLWOR))
 
 
-def _write(
-    c: Compiler, source: ast.Expr, var: ast.Name | None, split: _Split, scope: Scope
-) -> Join | None:
+def _write(c: Compiler, source: ast.Expr, var: ast.Name | None, split: _Split, scope: Scope) -> Join | None:
     """Write index and probe; None (and nothing written) if the types do not allow it."""
     out = c.out
     if not c.plain_collation(scope) or not c.analysis.repeatable(split.key) or id(split.key) in c.no_joins:
@@ -178,9 +174,7 @@ def _ordered(kinds: list[str], probes: list[Side]) -> bool:
     return numbers(others) and keys == {"untyped"}
 
 
-def joined_quantifier(
-    c: Compiler, binding: ast.QuantifiedBinding, condition: ast.Expr, scope: Scope
-) -> str | None:
+def joined_quantifier(c: Compiler, binding: ast.QuantifiedBinding, condition: ast.Expr, scope: Scope) -> str | None:
     """``some $b in B satisfies K($b) = P`` as a look-up."""
     if not _worthwhile(c, binding.source, scope):
         return None
@@ -191,9 +185,7 @@ def joined_quantifier(
     return join.matches() if join is not None else None
 
 
-def indexed_step(
-    c: Compiler, steps: tuple[ast.Expr, ...], scope: Scope
-) -> tuple[int, Join] | None:
+def indexed_step(c: Compiler, steps: tuple[ast.Expr, ...], scope: Scope) -> tuple[int, Join] | None:
     """The first step of a path that ends in a look-up: ``…/x[K = P]`` with the path up to x the same in a loop."""
     if not c.open_loops:
         return None

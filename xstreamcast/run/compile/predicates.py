@@ -75,9 +75,7 @@ def _ends_early(predicate: ast.Expr) -> bool:
     return isinstance(predicate, _NUMBERS) or is_call(predicate, "last", 0)
 
 
-def _filter(
-    c: Compiler, predicate: ast.Expr, scope: Scope, produce: Produce, single_loop: bool
-) -> Produce:
+def _filter(c: Compiler, predicate: ast.Expr, scope: Scope, produce: Produce, single_loop: bool) -> Produce:
     out = c.out
     if is_call(predicate, "last", 0):
         return lambda body: _last(c, produce, body)

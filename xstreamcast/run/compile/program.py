@@ -135,16 +135,12 @@ def _declare_function(c: Compiler, declaration: ast.FunctionDecl) -> UserFunctio
         and isinstance(declaration.body, ast.VarRef)
         and declaration.body.name.expanded == declaration.params[0].name.expanded
     )
-    user = UserFunction(
-        declaration.name, f"U_{number}", params, static_type(result), result, f"W_{number}", identity
-    )
+    user = UserFunction(declaration.name, f"U_{number}", params, static_type(result), result, f"W_{number}", identity)
     c.functions[(declaration.name.uri or "", declaration.name.local, len(params))] = user
     return user
 
 
-def _write_function(
-    c: Compiler, declaration: ast.FunctionDecl, user: UserFunction, module: ast.Module
-) -> None:
+def _write_function(c: Compiler, declaration: ast.FunctionDecl, user: UserFunction, module: ast.Module) -> None:
     out = c.out
     out.spot = (module.source, declaration.span)
     names = []

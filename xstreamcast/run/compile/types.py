@@ -238,9 +238,7 @@ def castable_value(c: Compiler, e: ast.CastableAs, scope: Scope) -> Val:
     target = atomic_type(c, e.type.name)
     val = c.value(e.operand, scope)
     more = f", {_namespaces(c, scope)}" if target.name in ("QName", "NOTATION") else ", None"
-    return one(
-        f"castable_sequence({c.list(val)}, {c.out.constant(target)}, {e.type.optional}{more})", BOOLEAN
-    )
+    return one(f"castable_sequence({c.list(val)}, {c.out.constant(target)}, {e.type.optional}{more})", BOOLEAN)
 
 
 @cond(ast.InstanceOf, ast.CastableAs)

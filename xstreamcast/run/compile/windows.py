@@ -11,9 +11,7 @@ from xstreamcast.run.compile.types import declared
 from xstreamcast.run.compile.values import INTEGER, Val, one, opt, seq
 
 
-def each_window(
-    c: Compiler, clause: ast.WindowClause, scope: Scope, body: Callable[[Scope], None]
-) -> None:
+def each_window(c: Compiler, clause: ast.WindowClause, scope: Scope, body: Callable[[Scope], None]) -> None:
     """Windows are found first, as pairs of positions; then each is a tuple."""
     out = c.out
     source = c.value(clause.source, scope)

@@ -17,7 +17,7 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.change import ROOT, Fill, Hide, Remove, Replace, Show
 from xstreamcast.plan.algebra import Unit, in_parts
-from xstreamcast.plan.result_shape import ERROR_NAMESPACE
+from xstreamcast.plan.result.shape import ERROR_NAMESPACE
 from xstreamcast.run.continuous.frame import Framed, spliced
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.share import Recomputed

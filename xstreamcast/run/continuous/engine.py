@@ -30,8 +30,8 @@ from xstreamcast.plan.algebra import (
     Unit,
     Versions,
 )
-from xstreamcast.plan.decompose import reads_items, seen_by
-from xstreamcast.plan.projection import project
+from xstreamcast.plan.decompose.plan import reads_items, seen_by
+from xstreamcast.plan.projection.project import project
 from xstreamcast.run.continuous.assemble import document, whole_document
 from xstreamcast.run.continuous.coincidence import Coincidence
 from xstreamcast.run.continuous.collect import Gathered, Sorted

@@ -16,7 +16,7 @@ from xstreamcast.model.build import TreeBuilder
 from xstreamcast.model.change import STREAM_NAMESPACE
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Unit, VarName
-from xstreamcast.plan.splices import splices
+from xstreamcast.plan.decompose.splices import splices
 from xstreamcast.run.continuous.engine import Number
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.shelf import Computed, Emitted, Members, Numbers, Reads, Shown, Written

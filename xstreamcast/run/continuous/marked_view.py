@@ -17,7 +17,7 @@ from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT
 from xstreamcast.model.structure import UNNAMED
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Plan, Strategy
-from xstreamcast.plan.modes import ENDED
+from xstreamcast.plan.modes.rewrite import ENDED
 from xstreamcast.plan.sources import sources_of
 from xstreamcast.run.continuous.marks import Mark, Watermark, mark_hole, mark_living, on_the_way, register, takes_more
 from xstreamcast.run.continuous.mounts import lifespan_attributes
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from xstreamcast.model.atomic import Item
     from xstreamcast.model.time import Instant, Interval
     from xstreamcast.model.tree import Tree
-    from xstreamcast.plan.modes import Modes
+    from xstreamcast.plan.modes.rewrite import Modes
     from xstreamcast.run.continuous.share import Association
     from xstreamcast.run.units import Evaluation
 

@@ -1,6 +1,6 @@
 """Open holes as an evaluation sees them: marks beside a tree, which no axis reaches and nothing writes.
 
-The function ``open`` of :mod:`xstreamcast.plan.modes_ways` looks at them: is there one on a way from some nodes, of a
+The function ``open`` of :mod:`xstreamcast.plan.modes.ways` looks at them: is there one on a way from some nodes, of a
 tag from which the tag structure says that the rest of the way can be gone?
 """
 
@@ -16,7 +16,7 @@ from xstreamcast.model.atomic import Item, QName
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, intern, name_kind, name_local, name_uri
 from xstreamcast.model.time import START
 from xstreamcast.model.tree import Node, Tree
-from xstreamcast.plan.modes_ways import MODES, OPEN, Way, parse_way
+from xstreamcast.plan.modes.ways import MODES, OPEN, Way, parse_way
 from xstreamcast.run.temporal import VT_TO
 from xstreamcast.scan.path import NODE, NodeTest
 

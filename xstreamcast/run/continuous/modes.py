@@ -12,8 +12,8 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.change import Eos
 from xstreamcast.model.names import DOCUMENT
-from xstreamcast.plan.modes import ENDED
-from xstreamcast.plan.modes_ways import MODES, parse_way
+from xstreamcast.plan.modes.rewrite import ENDED
+from xstreamcast.plan.modes.ways import MODES, parse_way
 from xstreamcast.run.continuous.collect import Gathered
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.marks import Mark, States, Watermark, begun, entered, is_open, register, takes_more
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
     from xstreamcast.model.time import Instant
     from xstreamcast.plan.algebra import VarName
-    from xstreamcast.plan.modes import Modes
-    from xstreamcast.plan.modes_ways import Way
+    from xstreamcast.plan.modes.rewrite import Modes
+    from xstreamcast.plan.modes.ways import Way
     from xstreamcast.run.continuous.live import Above, Occurrence
 
 register()

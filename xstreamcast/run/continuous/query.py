@@ -29,11 +29,11 @@ from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.model.time import START, Instant
 from xstreamcast.plan.algebra import Plan, Reduce, Strategy, Unit
-from xstreamcast.plan.decompose import plan as decompose
-from xstreamcast.plan.explain_changes import recomputed
-from xstreamcast.plan.modes import EMISSIONS as EMISSIONS
-from xstreamcast.plan.modes import Emission, Modes, rewrite
-from xstreamcast.plan.one_root import rests_on_one_root
+from xstreamcast.plan.decompose.one_root import rests_on_one_root
+from xstreamcast.plan.decompose.plan import plan as decompose
+from xstreamcast.plan.explain.changes import recomputed
+from xstreamcast.plan.modes.rewrite import EMISSIONS as EMISSIONS
+from xstreamcast.plan.modes.rewrite import Emission, Modes, rewrite
 from xstreamcast.plan.retention import EVERYTHING, Keep, retention
 from xstreamcast.run.continuous.arrivals import arrivals
 from xstreamcast.run.continuous.emit import Output
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
     from xstreamcast.model.atomic import Item
     from xstreamcast.model.tree import Node
-    from xstreamcast.plan.result_structure import ResultStructure
+    from xstreamcast.plan.result.structure import ResultStructure
     from xstreamcast.run.continuous.marked_view import Anew
 
 ASSUMPTIONS: Final = (None, "rooted")
@@ -454,7 +454,7 @@ class ContinuousQuery:
 
     def _announce(self, associations: Mapping[str, Association]) -> None:
         """The structure of the answer, by those of the streams as they are known now: it is told before changes are."""
-        from xstreamcast.plan.result_structure import ResultStructure
+        from xstreamcast.plan.result.structure import ResultStructure
 
         if self._shape is None:
             self._shape = ResultStructure(self.query.executable.program.module, self._plan)

@@ -261,10 +261,7 @@ def _used(tree: Tree, row: int) -> set[str]:
 
 
 def _has_plain_names(tree: Tree, row: int) -> bool:
-    return any(
-        tree.kind[at] == ELEMENT and not name_uri[tree.name[at]]
-        for at in range(row, row + tree.size[row] + 1)
-    )
+    return any(tree.kind[at] == ELEMENT and not name_uri[tree.name[at]] for at in range(row, row + tree.size[row] + 1))
 
 
 # ------------------------------------------------------------------------------------- names and single nodes
@@ -410,5 +407,3 @@ def make_namespace(prefix: str, uri: str) -> Node:
     builder = TreeBuilder()
     builder.namespace_node(prefix, uri)
     return builder.finish().root
-
-

@@ -135,5 +135,3 @@ def too_deep() -> XStreamError:
         "functions call each other too deeply",
         hint="a function whose last act is to call itself may do so any number of times",
     )
-
-

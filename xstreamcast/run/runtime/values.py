@@ -137,9 +137,7 @@ def cast_list(item: Item | None, target: AtomicType, optional: bool) -> list[Ite
     return made
 
 
-def castable_sequence(
-    items: list[Item], target: AtomicType, optional: bool, namespaces: dict[str, str] | None
-) -> bool:
+def castable_sequence(items: list[Item], target: AtomicType, optional: bool, namespaces: dict[str, str] | None) -> bool:
     values = atomize(items)
     if len(values) != 1:
         return not values and optional
@@ -233,5 +231,3 @@ def group_hash(item: Item | None, used: Collation = CODEPOINTS) -> Any:
     if type(item) is AnyURI:
         item = str(item)
     return (hash_key(item, used), isinstance(item, str))
-
-

@@ -1,0 +1,1 @@
+"""Stage 1 of a query: the units that one scan computes each, and what is left to do with their values."""

@@ -1,0 +1,119 @@
+"""What a change of a stream costs a query: which operators follow it by difference, and what is computed anew.
+
+Δ is what a change makes different, n how many records there are. Everything that is not named as computed anew costs
+what the change touches, and O(log n) for its place among the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING, Final
+
+from xstreamcast.lang import ast
+from xstreamcast.plan.algebra import Gather, Group, Reduce, Slice, Sort, Strategy, Versions, in_parts
+from xstreamcast.plan.decompose.splices import splices
+from xstreamcast.plan.operators import Symbol, shown
+from xstreamcast.plan.passes.variables import free
+from xstreamcast.plan.projection.project import describe_path
+
+if TYPE_CHECKING:
+    from xstreamcast.plan.algebra import Plan, Unit
+
+LONGEST: Final = 84
+
+
+@dataclass(frozen=True, slots=True)
+class Recomputed:
+    """A piece of a query that is computed anew when what it reads changes."""
+
+    span: ast.Span
+    reason: str
+
+
+def units_of(plan: Plan) -> list[Unit]:
+    """The units of whole documents, those that others need first."""
+    return [unit for each in plan.passes for unit in each.units]
+
+
+def recomputed(plan: Plan) -> list[Recomputed]:
+    """What does not follow its changes by difference."""
+    if plan.strategy is not Strategy.STREAM:
+        return [Recomputed(expr.span, reason) for expr, reason in zip(plan.blocking, plan.reasons, strict=True)]
+    found: list[Recomputed] = []
+    units = {unit.variable: unit for unit in units_of(plan)}
+    for unit in units.values():
+        for name in sorted(unit.needs):
+            if not isinstance(units[name].reduction, Reduce | Group):
+                reason = f"a join without an equation: every {record(unit)} looks again when it changes"
+                found.append(Recomputed(units[name].span, reason))
+    for part in plan.output:
+        if isinstance(part, ast.Expr):
+            names = sorted(free(part) & units.keys())
+            whole = [units[n] for n in names if in_parts(units[n].reduction) and not splices(part, units[n])]
+            if whole:
+                items = " and ".join(dict.fromkeys(record(unit) for unit in whole))
+                found.append(Recomputed(part.span, f"computed anew from every {items} that is kept, when one changes"))
+    return found
+
+
+def record(unit: Unit) -> str:
+    """What a unit's records are called."""
+    paths = unit.records if unit.nest is None else (unit.nest.path,)
+    return ", ".join(describe_path(path) for path in paths) or "node"
+
+
+def change_lines(plan: Plan) -> Iterator[str]:
+    """The operators that follow changes, with what one costs, and what is computed anew."""
+    if plan.strategy is Strategy.NONE or not any(source.stream for source in plan.sources):
+        return
+    yield "when a stream changes  (Δ: what is different; n: how many records there are)"
+    if plan.strategy is Strategy.STREAM:
+        for unit in units_of(plan):
+            for symbol, words, cost in _operators(unit):
+                yield f"  {symbol.value:10} {words}: {cost}"
+    for each in recomputed(plan):
+        text = " ".join(plan.module.source.text[max(each.span.start, 0) : max(each.span.end, 0)].split())
+        yield f"  anew       {text if len(text) <= LONGEST else text[: LONGEST - 1] + '…'}:"
+        yield from wrap(each.reason, LONGEST, initial_indent=" " * 13, subsequent_indent=" " * 13)
+
+
+def _operators(unit: Unit) -> Iterator[tuple[Symbol, str, str]]:
+    records, one = record(unit), "the records that Δ touches"
+    match unit.reduction:
+        case Group() as group:
+            keys = ", ".join([*[shown(key) for key in group.keys], *(["lifespan"] if group.interval else [])])
+            inner = f"{group.inner.function} of " if isinstance(group.inner, Reduce) else ""
+            asked = "an interval that meets Δ" if group.interval else "a key of Δ"
+            yield Symbol.JOIN, f"{inner}{records} by {keys}", f"those who have asked for {asked} look again"
+        case Sort() as sort:
+            keys = ", ".join(shown(key.key) for key in sort.keys)
+            chosen = "" if sort.chosen is None else f", {_positions(sort.chosen)}"
+            yield Symbol.SORT, f"{records} by {keys}{chosen}", "O(|Δ| log n)"
+        case Gather() as gather:
+            keys = ", ".join(f"${key.var.lexical}" for key in gather.keys)
+            yield Symbol.NEST, f"{records} by {keys}", "the groups that Δ touches"
+            if gather.order is not None:
+                by = ", ".join(shown(key.key) for key in gather.order.keys)
+                yield Symbol.SORT, f"groups by {by}", "O(|Δ| log n)"
+        case Reduce() as reduce:
+            yield Symbol.REDUCE, f"{reduce.function} of {records}", "O(log n)"
+        case Versions():
+            yield Symbol.SELECT, f"versions of {records} by number", "O(log n), and those chosen"
+        case Slice() as chosen_items:
+            yield Symbol.SELECT, f"{_positions(chosen_items)} of {records}", "O(log n)"
+        case _:
+            yield Symbol.MERGE, records, one
+    if unit.nest is not None:
+        for inner_unit in unit.nest.units:
+            if isinstance(inner_unit.reduction, Reduce):
+                within = describe_path(unit.nest.path)
+                words = f"{inner_unit.reduction.function} of {record(inner_unit)} within {within}"
+                yield Symbol.NEST, words, "O(log n), where they may come apart"
+
+
+def _positions(chosen: Slice) -> str:
+    if chosen.last is None:
+        return f"from {chosen.first} on"
+    return f"{chosen.first}" if chosen.first == chosen.last else f"{chosen.first} to {chosen.last}"

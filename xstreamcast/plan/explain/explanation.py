@@ -1,0 +1,122 @@
+"""``explain()``: how a query will be run, what it keeps meanwhile, and why not in one pass if it needs more.
+
+>>> from xstreamcast import explain
+>>> explain("for $b in /site/open_auctions/open_auction return $b/bidder[1]/increase").verdict
+'one pass; state: one open_auction at a time'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xstreamcast.plan.explain.words import count_passes, verdict
+
+if TYPE_CHECKING:
+    from xstreamcast.lang.ast import Module
+    from xstreamcast.model.structure import Structure
+    from xstreamcast.plan.algebra import Plan
+    from xstreamcast.plan.graph.verdict import Judgement
+    from xstreamcast.plan.operators import Operator
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What is known of a query before it runs. ``str()`` is what ``xcast explain`` prints."""
+
+    module: Module
+    plan: Plan
+    judgement: Judgement
+    """The stream data-flow graph, its fusions and what VLDB'05's theorems say of it."""
+    top: Operator | None
+    """The operators, the answer's first; None if no document is scanned."""
+    structures: Mapping[str, Structure]
+    changing: Plan | None = None
+    """How changes of its streams are followed; None if it reads none."""
+
+    @property
+    def verdict(self) -> str:
+        """In one line: how many passes, why more than one, and the most that is kept at any moment."""
+        return verdict(self.plan, self.top)
+
+    @property
+    def passes(self) -> int:
+        """How often a document is read; 0: none is."""
+        return count_passes(self.plan)
+
+    @property
+    def steps(self) -> Mapping[str, Operator]:
+        """The operators by their ids, s1, s2 …, from the answer to the inputs."""
+        from xstreamcast.plan.operators import numbered
+
+        return {} if self.top is None else {id: each for id, _, each in numbered(self.top)}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Paths that no document of the given structures has."""
+        from xstreamcast.plan.explain.structure import warnings
+
+        return warnings(self)
+
+    def dot(self) -> str:
+        """The graph for Graphviz, before and after fusion."""
+        from xstreamcast.plan.explain.dot import to_dot
+
+        return to_dot(self.judgement.fused)
+
+    def __str__(self) -> str:
+        from xstreamcast.plan.explain.text import to_text
+
+        return to_text(self)
+
+
+def explain(
+    text: str,
+    *,
+    structures: Mapping[str, Structure] | None = None,
+    variables: Iterable[str] = (),
+    base_uri: str | None = None,
+    source: str = "query",
+) -> Explanation:
+    """Explain a query without running it.
+
+    ``structures`` are tag structures by the name of their stream, "" for the documents and all other streams.
+    ``variables`` names those that will be given although the query does not declare them.
+
+    >>> explain("count(//item)").passes
+    1
+    """
+    from xstreamcast.functions.registry import names
+    from xstreamcast.lang.context import StaticContext
+    from xstreamcast.lang.link import parse
+    from xstreamcast.run.library import file_modules, known_function
+
+    plain = frozenset(("", name) for name in variables)
+    module = parse(
+        text,
+        source=source,
+        static=StaticContext(base_uri=base_uri, variables=plain),
+        known_functions=known_function,
+        function_names=names,
+        modules=file_modules,
+        structures=structures,
+    )
+    return explain_module(module, structures)
+
+
+def explain_module(module: Module, structures: Mapping[str, Structure] | None = None) -> Explanation:
+    """Explain a query that has been through the static phase."""
+    if module.body is None:
+        message = "a library module is no query: it has no expression to run"
+        raise module.source.fault("XPST0003", message, module.span, "import it into a query, and explain that")
+    from xstreamcast.plan.decompose.plan import plan
+    from xstreamcast.plan.graph.build import stream_graph
+    from xstreamcast.plan.graph.verdict import judge
+    from xstreamcast.plan.operators import operators
+    from xstreamcast.plan.passes.fold_recursion import fold_recursion
+
+    planned = plan(module, streams=True)
+    judgement = judge(stream_graph(fold_recursion(module)))
+    changing = plan(module, streams=True, changing=True) if any(s.stream for s in planned.sources) else None
+    return Explanation(module, planned, judgement, operators(planned), structures or {}, changing)

@@ -1,0 +1,113 @@
+"""What a tag structure says of a query: where its paths lead, the fragments it needs, paths that lead nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from xstreamcast.model.names import ELEMENT
+from xstreamcast.model.structure import UNNAMED, Structure
+from xstreamcast.plan.algebra import Source
+from xstreamcast.plan.projection.project import describe_path
+from xstreamcast.scan.automaton import Action, Target
+from xstreamcast.scan.path import NODE, Path
+
+if TYPE_CHECKING:
+    from xstreamcast.plan.explain.explanation import Explanation
+
+MANY: Final = 4
+"""So many places of a path are listed; the others are counted."""
+
+
+def structure_of(source: Source, structures: Mapping[str, Structure]) -> Structure | None:
+    """The structure of an input: its stream's, or that of any."""
+    own = structures.get(source.uri) if source.stream and source.uri is not None else None
+    return own or structures.get("")
+
+
+def targets_by_source(explanation: Explanation) -> dict[Source, list[Target]]:
+    """What all passes keep or count of each input."""
+    found: dict[Source, list[Target]] = {}
+    for each in explanation.plan.passes:
+        known = found.setdefault(each.source, [])
+        counted = [Target(unit.path, Action.KEEP, 0) for unit in each.units if unit.path is not None]
+        known += [target for target in (*each.targets, *counted) if target not in known]
+    return found
+
+
+def elements(path: Path) -> str:
+    """The element steps of a path as a structure's path; "" if it has none."""
+    text = ""
+    for step in path.steps:
+        if step.test.kind not in (ELEMENT, NODE):
+            break
+        name = step.test.local or "*"
+        text += ("//" if step.deep else "/") + (f"{{{step.test.uri}}}{name}" if step.test.uri else name)
+    return text
+
+
+def tags_of(target: Target, structure: Structure) -> set[int]:
+    """The tags a target's elements can have."""
+    path = elements(target.path)
+    return structure.expand(path) if path else {structure.root}
+
+
+def needed(targets: list[Target], structure: Structure) -> set[int]:
+    """The tags on the way to what is kept, and those inside of what is kept whole."""
+    found: set[int] = set()
+    for target in targets:
+        waiting = list(tags_of(target, structure))
+        if target.action == Action.PROJECT:
+            found |= structure.descendants(waiting)
+        while waiting:
+            tag = waiting.pop()
+            if tag not in found or tag in tags_of(target, structure):
+                found.add(tag)
+                waiting += [parent for parent in structure.parents[tag] if parent not in found]
+    return found - {UNNAMED}
+
+
+def structure_lines(explanation: Explanation) -> Iterator[str]:
+    """The paths with ``//`` or ``*``, resolved; for streams the tsids of the fragments that are needed."""
+    for source, targets in targets_by_source(explanation).items():
+        structure = structure_of(source, explanation.structures)
+        if structure is None:
+            continue
+        yield "structure" + (f' of stream("{source.uri}")' if source.stream else "")
+        for target in targets:
+            path = elements(target.path)
+            if "//" in path or "*" in path:
+                places = sorted(structure.path(tag) for tag in tags_of(target, structure))
+                more = f" and {len(places) - MANY} more" if len(places) > MANY else ""
+                yield f"  {describe_path(target.path)} is {', '.join(places[:MANY]) or 'nowhere'}{more}"
+        if source.stream:
+            fragments = {tag for tag in structure.tags if structure.tag(tag).fragment or tag == structure.root}
+            wanted = sorted(needed(targets, structure) & fragments)
+            yield f"  fragments needed: tsid {', '.join(map(str, wanted))} ({len(wanted)} of {len(fragments)})"
+            yield from retention_lines(explanation, source, structure)
+
+
+def retention_lines(explanation: Explanation, source: Source, structure: Structure) -> Iterator[str]:
+    """How long the versions and events of each tag are kept while the query goes on."""
+    from xstreamcast.plan.retention import retention
+
+    known = {one.uri or "": structure_of(one, explanation.structures) for one in explanation.plan.sources}
+    structures = {name: found for name, found in known.items() if found is not None}
+    kept = retention(explanation.plan, structures).get(source.uri or "", {})
+    for tag, keep in sorted(kept.items()):
+        yield f"  {structure.path(tag)} ({structure.tag(tag).type}) is kept: {keep}"
+
+
+def warnings(explanation: Explanation) -> tuple[str, ...]:
+    """What the static phase found in streams, and paths into documents that lead nowhere."""
+    from xstreamcast.run.query import warning_texts
+
+    found = list(warning_texts(explanation.module))
+    for source, targets in targets_by_source(explanation).items():
+        structure = structure_of(source, explanation.structures)
+        if structure is None or (source.stream and source.uri in explanation.structures):
+            continue  # the static phase has looked at those
+        for target in targets:
+            if elements(target.path) and not tags_of(target, structure):
+                found.append(f"nothing matches {describe_path(target.path)} by the structure")
+    return tuple(dict.fromkeys(found))

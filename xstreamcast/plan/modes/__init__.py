@@ -1,0 +1,1 @@
+"""Emission modes as rewritings of the query."""

@@ -1,0 +1,1 @@
+"""Which parts of its documents an expression can see."""

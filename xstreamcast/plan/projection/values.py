@@ -1,0 +1,66 @@
+"""Abstract values: where the nodes in a value can be, and which functions it can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
+
+from xstreamcast.plan.projection.paths import Place, VarName
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """A function item, by what made it.
+
+    ``inline`` and ``partial``: the syntax node's identity; ``named``: a reference to a function, with its arity.
+    ``reader`` only atomises its arguments; ``opaque`` could do anything with them.
+    """
+
+    kind: Literal["inline", "partial", "named", "reader", "opaque"]
+    key: Hashable = None
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value: nodes at ``places`` or elsewhere, functions among ``closures``, any atomic items.
+
+    Maps and arrays are not told from what is in them: a map of nodes has their places.
+    """
+
+    places: frozenset[Place] = frozenset()
+    closures: frozenset[Closure] = frozenset()
+
+    def __or__(self, other: Value) -> Value:
+        if not other.places and not other.closures:
+            return self
+        return Value(self.places | other.places, self.closures | other.closures)
+
+
+NOTHING: Final = Value()
+READER: Final = Value(closures=frozenset({Closure("reader")}))
+OPAQUE: Final = Value(closures=frozenset({Closure("opaque")}))
+
+
+def join(values: Iterable[Value]) -> Value:
+    """What any of the values can be."""
+    made = NOTHING
+    for value in values:
+        made |= value
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The variables and the context item that an expression sees."""
+
+    variables: Mapping[VarName, Value] = field(default_factory=dict)
+    focus: Value = NOTHING
+
+    def bind(self, name: VarName, value: Value) -> Scope:
+        """With one variable more."""
+        return replace(self, variables={**self.variables, name: value})
+
+    def at(self, focus: Value) -> Scope:
+        """With another context item."""
+        return replace(self, focus=focus)

@@ -1,0 +1,1 @@
+"""XCQL to standard XQuery on the fragments (SIGMOD'04 §6)."""
