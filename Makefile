@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 .PHONY: help demo cluster-demo test law lint bench qt3 clean
 
 help:            ## this text
-	@echo "make demo    the main job: a live stream through Spark, ends by itself"
+	@echo "make demo    the main job: a bank publishes to a server, Spark reads it there, alerts live; ends by itself"
 	@echo "make cluster-demo   a query on a Spark cluster of three processes on this machine"
 	@echo "make test    all tests"
 	@echo "make law     the law on thousands of random streams, Saxon at every prefix (N=how many)"

@@ -3,6 +3,9 @@
 The server is a process of its own; the clients are others, which read and count. Every fragment has about 400 bytes.
 CPU is the server's, for all clients; memory is what the server's process grows by when the clients tune in, and at its
 peak, per client. A drop is a fragment that a client did not get live (the carousel would repeat it).
+
+Then a log of a thousand regions that change all the time: how long a server takes to open it, to compact it so that a
+twentieth is kept whole, and to open it then.
 """
 
 from __future__ import annotations
@@ -18,17 +21,20 @@ import tempfile
 from dataclasses import dataclass
 from multiprocessing import Process
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic, process_time, sleep
 from typing import Any, Final
 from urllib.request import urlopen
 
 from bench import documents
 from xstreamcast.model.change import Fill
+from xstreamcast.serve.channel import Channel, Incoming
 from xstreamcast.serve.client import Publisher, parse_address
+from xstreamcast.serve.compaction import Keep, compact
 
 CLIENTS: Final = (10, 100, 1000)
 STALLED: Final = 10
 SECONDS: Final = 10
+CHANGES: Final = 200_000
 TOKEN: Final = "bench"
 BATCH: Final = 20
 BATCHES: Final = 20
@@ -68,6 +74,39 @@ def run() -> None:
             f"{made.peak:,.0f} | {made.dropped:,} | {made.stalled:,} |",
             flush=True,
         )
+    print()
+    _log(max(20_000, int(CHANGES * documents.scaled())))
+
+
+def _log(changes: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        size = changes * (len(_CONTENT) + 120) // 20
+        channel = Channel("load", Path(folder), segment=size // 4)
+        for first in range(0, changes, 1000):
+            channel.take("", [Incoming(Fill(region=n, content=b"%d" % first + _CONTENT)) for n in range(1000)])
+        whole = channel.log.size
+        channel.close()
+        opened, channel = _opened(folder, size)
+        began = process_time()
+        first = Keep(size=size).due(channel.log, 0.0)
+        assert first is not None
+        asyncio.run(compact(channel, first))
+        compacting, kept = process_time() - began, channel.log.size
+        channel.close()
+        again, channel = _opened(folder, size)
+        channel.close()
+    print("| records | MB of log | CPU s to open | CPU s to compact | MB then | CPU s to open then |")
+    print("|---|---|---|---|---|---|")
+    print(
+        f"| {changes:,} | {whole / 1e6:,.0f} | {opened:.2f} | {compacting:.3f} | {kept / 1e6:,.1f} | {again:.2f} |",
+        flush=True,
+    )
+
+
+def _opened(folder: str, size: int) -> tuple[float, Channel]:
+    began = process_time()
+    channel = Channel("load", Path(folder), segment=size // 4)
+    return process_time() - began, channel
 
 
 def _measure(clients: int) -> _Figures:

@@ -164,14 +164,14 @@ class LossyProxy:
 
 
 @contextmanager
-def in_thread(folder: Path, **options: Any) -> Iterator[Aired]:
+def in_thread(folder: Path, port: int = 0, **options: Any) -> Iterator[Aired]:
     """A station in a thread of its own, for commands and clients that wait."""
     loop = asyncio.new_event_loop()
     thread = Thread(target=loop.run_forever)
     thread.start()
     try:
         aired = Aired(loop, Station(folder, **{"limits": SMALL, "cycle": 0.2, "sync": "never", **options}))
-        aired.wait(aired.station.start())
+        aired.wait(aired.station.start(port=port))
         try:
             yield aired
         finally:

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
+import re
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from air import generated, in_thread
+from processes import COMMAND, DEADLINE, head, serving, waited
 
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.cli import main
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Change, Eos, Fill, Replace
-from xstreamcast.model.fragment import read_stream
+from xstreamcast.model.fragment import FragmentWriter, read_stream
 from xstreamcast.model.structure import Structure
-from xstreamcast.serve.channel import Channel, Incoming
-from xstreamcast.serve.client import parse_address, read
+from xstreamcast.serve.client import parse_address, read, receive
+from xstreamcast.serve.reception import Reception
 
-DEADLINE = 60.0
 BOOKS = [
     Fill(region=0, content=b'<list><stream:hole id="1"/><stream:hole id="2"/></list>'),
     Fill(region=1, content=b"<book><title>A</title><price>9</price></book>"),
@@ -179,37 +175,6 @@ def test_publishing_needs_a_token(
 # ------------------------------------------------------------------------------------------------- serving
 
 
-@contextmanager
-def serving(folder: Path, *arguments: str, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A server in a process of its own, and its port, once it is ready."""
-    command = [sys.executable, "-m", "xstreamcast", "serve", "--log", str(folder), "--port", str(port), *arguments]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stderr is not None
-            ready = process.stderr.readline()
-            assert "serving on" in ready, ready
-            yield process, int(ready.split(":")[3].split("/")[0])
-        finally:
-            process.kill()
-
-
-def waited(condition: object) -> None:
-    end = time.monotonic() + DEADLINE
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def head(port: int, stream: str) -> int:
-    try:
-        return read(parse_address(f"xcast://127.0.0.1:{port}/{stream}"), limit=1).head
-    except XStreamError:
-        return 0
-
-
 def test_a_growing_folder_and_standard_input_are_streams_at_once_and_sigterm_stops(tmp_path: Path) -> None:
     feed = tmp_path / "feed"
     feed.mkdir()
@@ -234,60 +199,6 @@ def test_a_growing_folder_and_standard_input_are_streams_at_once_and_sigterm_sto
         assert process.wait(20) == 0
 
 
-def test_server_and_clients_are_killed_in_turn_and_nothing_is_lost(tmp_path: Path) -> None:
-    factor, seed, updates = 0.02, 3, 250
-    source = f"generate:commodities?factor={factor}&seed={seed}&updates={updates}&rate=100"
-    structure, changes = generated("commodities", factor, seed, updates)
-    undisturbed = Channel("goods", tmp_path / "undisturbed")
-    undisturbed.take("source", [Incoming(item) for item in (structure, *changes)])
-    expected = [entry.wire for entry in undisturbed.log.read()]
-    initial = len(expected) - updates
-    undisturbed.close()
-    stored, answer = tmp_path / "stored.xml", tmp_path / "answer.xml"
-    command = [sys.executable, "-m", "xstreamcast"]
-    query = 'count(stream("goods")//item), sum(stream("goods")//price)'
-    environment = {**os.environ, "COLUMNS": "200"}
-    arguments = ["--stream", f"goods={source}", "--cycle", "0.5"]
-    with serving(tmp_path / "log", *arguments) as (server, port):
-        url = f"xcast://127.0.0.1:{port}/goods"
-        listen = [*command, "listen", url, "-o", str(stored)]
-        with answer.open("wb") as out, subprocess.Popen(
-            [*command, "watch", query, "--stream", f"goods={url}", "--format", "xml"],
-            stdout=out, stderr=subprocess.DEVNULL, env=environment,
-        ) as watch, subprocess.Popen(listen, stderr=subprocess.DEVNULL) as first:  # fmt: skip
-            try:
-                waited(lambda: stored.exists() and stored.stat().st_size > 1000 and head(port, "goods") > initial + 20)
-                first.kill()
-                first.wait()
-                server.kill()
-                server.wait()
-                with serving(tmp_path / "log", *arguments, port=port) as (server, _):
-                    waited(lambda: head(port, "goods") > initial + 100)
-                    server.kill()
-                    server.wait()
-                with serving(tmp_path / "log", *arguments, port=port):
-                    subprocess.run(listen, stderr=subprocess.DEVNULL, timeout=DEADLINE, check=True)
-                    assert watch.wait(DEADLINE) == 0
-                    where, since, wires = parse_address(url), 0, []
-                    while (stretch := read(where, since)).entries:
-                        since = stretch.next
-                        wires += stretch.entries
-                    assert len(wires) == len(expected)
-            finally:
-                watch.kill()
-                first.kill()
-    again = Channel("goods", tmp_path / "log" / "goods")
-    assert [entry.wire for entry in again.log.read()] == expected
-    again.close()
-    whole = t([structure, *changes])
-    stored_items = [arrival.item for arrival in read_stream(stored)]
-    assert t([item for item in stored_items if isinstance(item, Change | Structure)]) == whole
-    import xstreamcast
-
-    told = xstreamcast.query("count(//item), sum(//price)", context=whole.encode()).serialise()
-    assert answer.read_text().strip() == told
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -300,6 +211,9 @@ def test_server_and_clients_are_killed_in_turn_and_nothing_is_lost(tmp_path: Pat
         (["--stream", "s=generate:stock?rate=1"], "several streams"),
         (["--sync", "now"], "--sync is one of"),
         (["--cycle", "0"], "above 0"),
+        (["--port", "99999"], "65535"),
+        (["--keep-log", "much"], "a size such as 512MB"),
+        (["--keep-log", "0MB"], "a size such as 512MB"),
     ],
 )
 def test_what_is_wrong_with_a_call_is_told_before_anything_is_served(
@@ -309,3 +223,92 @@ def test_what_is_wrong_with_a_call_is_told_before_anything_is_served(
     assert code in (1, 2)
     assert said in " ".join(err.replace("│", " ").split())
     assert not (tmp_path / "log").exists()
+
+
+def test_a_port_that_is_taken_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with in_thread(tmp_path / "log") as aired:
+        port = aired.station.port
+        code, _, err = run(capfd, "serve", "--log", tmp_path / "other", "--port", port)
+        assert code == 1
+        assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in err
+        assert "--port 0" in err
+
+
+@pytest.mark.parametrize("streams", [1, 2])
+def test_watch_says_once_that_a_connection_is_gone_and_that_it_is_back(tmp_path: Path, streams: int) -> None:
+    book = Fill(region=0, content=b"<list><book/></list>")
+    with in_thread(tmp_path / "log") as aired:
+        aired.take("books", [book])
+        port = aired.station.port
+        sources = [f"--stream={name}={aired.url('books')}" for name in "ab"[:streams]]
+        query = "count((" + ", ".join(f'stream("{name}")//book' for name in "ab"[:streams]) + "))"
+        watch = subprocess.Popen(
+            [*COMMAND, "watch", query, *sources, "--format", "json"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert watch.stdout is not None
+        assert watch.stderr is not None
+        try:
+            waited(lambda: aired.station.listening == streams)
+        except AssertionError:
+            watch.kill()
+            raise
+    try:
+        gone = [watch.stderr.readline() for _ in range(streams)]
+        assert all("the server has closed the connection; trying again" in line for line in gone)
+        with in_thread(tmp_path / "log", port=port) as aired:
+            back = [watch.stderr.readline() for _ in range(streams)]
+            assert all(re.search(r"connected again after \d+\.\d s", line) for line in back), back
+            watch.send_signal(signal.SIGINT)
+            assert watch.wait(DEADLINE) == 130
+        assert watch.stderr.read() == "xcast: interrupted\n"
+    finally:
+        watch.kill()
+
+
+def test_a_server_with_another_log_than_before_is_not_mixed_in(tmp_path: Path) -> None:
+    with in_thread(tmp_path / "one") as aired:
+        aired.take("books", BOOKS)
+        port = aired.station.port
+        reception = Reception()
+        arrivals = receive(parse_address(aired.url("books")), reception)
+        while reception.since < 3:
+            next(arrivals)
+    with in_thread(tmp_path / "other", port=port) as aired:
+        aired.take("books", BOOKS)
+        with pytest.raises(XStreamError, match="another log than before"):
+            list(arrivals)
+
+
+# ------------------------------------------------------------------------------------------------- publishing
+
+
+def test_a_published_answer_announces_its_tags_and_another_query_is_refused_its_name(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XCAST_TOKEN", "secret")
+    structure, changes = generated("credit", 0.005, 1, 100)
+    file = tmp_path / "credit.xml"
+    with file.open("wb") as out:
+        writer = FragmentWriter(out, structure)
+        for change in changes[:-1]:  # without its end, so that its answers have none either
+            writer.write(change)
+        writer.close()
+    spent = 'for $a in stream("credit")//account return <spent>{ $a/customer, count($a/transaction) }</spent>'
+    with in_thread(tmp_path / "log", token="secret") as aired:
+        publish = ("--stream", f"credit={file}", "--publish", f"spent={aired.url()}", "--format", "xml")
+        for _ in range(2):  # the same query again says the same
+            code, out, err = run(capfd, "watch", spent, *publish)
+            assert code == 0, err
+        entries = [item for _, item in read(parse_address(aired.url("spent"))).entries]
+        assert isinstance(entries[0], Structure)
+        assert sum(isinstance(item, Structure) for item in entries) == 1
+        assert {tag.name for tag in entries[0].tags.values()} >= {"spent", "customer"}
+        for other in ('stream("credit")//account/customer', 'count(stream("credit")//account)'):
+            code, _, err = run(capfd, "watch", other, *publish)
+            assert code == 1
+            assert "XSC0021" in err
+            assert "publish under another name" in err
+        again = [item for _, item in read(parse_address(aired.url("spent"))).entries]
+        assert again == entries  # nothing of them has come
+        assert t([item for item in again if isinstance(item, Change)]) == out.strip()

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import random
+import zlib
+from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -274,3 +278,156 @@ def test_one_station_has_a_folder_at_a_time(tmp_path: Path) -> None:
             await Station(tmp_path).start()
 
     with_station(tmp_path, use)
+
+
+@pytest.mark.parametrize("second", [b"", b"GET /stre", b"POST /streams/s/fragments HTTP/1.1\r\nHost: x\r\nX-Slow: "])
+def test_a_connection_that_was_answered_does_not_stay_for_ever(tmp_path: Path, second: bytes) -> None:
+    async def use(station: Station, session: ClientSession) -> None:
+        answer = await raw(station, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n" + second)
+        assert answer.startswith(b"HTTP/1.1 200")
+        assert (station.counts["idle"], station.counts["half_open"]) == (1, 0)
+
+    with_station(tmp_path, use, limits=replace(SMALL, patience=0.2))
+
+
+def test_headers_that_come_byte_by_byte_are_not_waited_for(tmp_path: Path) -> None:
+    async def use(station: Station, session: ClientSession) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", station.port)
+        writer.write(b"GET /health HTTP/1.1\r\n")
+        async with asyncio.timeout(20):
+            while not reader.at_eof():
+                writer.write(b"X-A: b\r\n")
+                with suppress(TimeoutError, ConnectionError):
+                    await asyncio.wait_for(reader.read(1), 0.05)
+        assert station.counts["half_open"] == 1
+        writer.close()
+
+    with_station(tmp_path, use, limits=replace(SMALL, patience=0.3))
+
+
+def test_an_answer_that_is_not_taken_is_taken_back(tmp_path: Path) -> None:
+    async def use(station: Station, session: ClientSession) -> None:
+        take(station.channels["s"], [Fill(region=1, content=b"x" * 4_000_000)])
+        _, writer = await asyncio.open_connection("127.0.0.1", station.port, limit=1)
+        writer.write(b"GET /streams/s/log HTTP/1.1\r\nHost: x\r\n\r\n")
+        await until(lambda: station.counts["slow_readers"] == 1)
+        writer.close()
+
+    with_station(tmp_path, use, limits=replace(SMALL, patience=0.1, delivery=0.3, queue=4096))
+
+
+def test_a_connection_too_many_is_turned_away(tmp_path: Path) -> None:
+    async def use(station: Station, session: ClientSession) -> None:
+        held = [await asyncio.open_connection("127.0.0.1", station.port) for _ in range(3)]
+        answers = await asyncio.gather(*[raw(station, b"") for _ in range(5)])
+        assert all(answer.startswith(b"HTTP/1.1 503") for answer in answers)
+        assert station.counts["turned_away"] == 5
+        for _, writer in held:
+            writer.close()
+        await until(lambda: len(station.connections) == 0)
+
+    with_station(tmp_path, use, limits=replace(SMALL, connections=3))
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_a_bomb_is_refused_when_it_has_become_too_large(tmp_path: Path, encoding: str) -> None:
+    bomb = (gzip if encoding == "gzip" else zlib).compress(b"<stream:filler id='1'>" + b" " * 20_000_000)
+
+    async def use(station: Station, session: ClientSession) -> None:
+        assert len(bomb) < 100_000
+        headers = {**TOKEN, "Content-Encoding": encoding}
+        async with session.post("/streams/s/fragments", data=bomb, headers=headers) as answer:
+            assert answer.status == 413
+        assert station.counts["refused_413"] == 1
+        body = gzip.compress(encode_change(Fill(region=1, content=b"good")))
+        async with session.post(
+            "/streams/s/fragments", data=body, headers={**TOKEN, "Content-Encoding": "gzip"}
+        ) as answer:
+            assert answer.status == 200
+
+    with_station(tmp_path, use, limits=replace(SMALL, post=1_000_000))
+
+
+def test_messages_are_not_compressed_whoever_asks_for_it(tmp_path: Path) -> None:
+    async def use(station: Station, session: ClientSession) -> None:
+        async with session.ws_connect("/streams/s/tune", compress=15) as socket:
+            assert socket.compress == 0
+
+    with_station(tmp_path, use)
+
+
+def test_a_link_in_a_folder_does_not_lead_out_of_it(tmp_path: Path) -> None:
+    feed = tmp_path / "feed"
+    feed.mkdir()
+    (tmp_path / "secret.xml").write_text('<stream:filler id="7">secret</stream:filler>')
+    (feed / "1.xml").symlink_to(tmp_path / "secret.xml")
+    (feed / "2.xml").symlink_to("/etc/passwd")
+    (feed / "4.xml").write_text('<stream:filler id="1">own</stream:filler>')
+    (feed / "5.xml").symlink_to("4.xml")
+
+    async def use(station: Station, session: ClientSession) -> None:
+        station.serve("f", str(feed))
+        await until(lambda: station.channels["f"].counts["without_effect"] == 1)
+        assert [entry.region for entry in station.channels["f"].log.read()] == [1]
+        assert not station.channels["f"].refused
+
+    with_station(tmp_path / "log", use)
+
+
+def test_hundreds_of_registrations_end_at_the_limit(tmp_path: Path) -> None:
+    async def use(station: Station, session: ClientSession) -> None:
+        seen: Counter[int] = Counter()
+        for number in range(300):
+            async with session.put(f"/streams/n{number % 30}", headers=TOKEN) as answer:
+                seen[answer.status] += 1
+        # Nineteen beside the one that is there, each ten times; the others are refused.
+        assert seen == {201: 19, 200: 9 * 19, 400: 10 * 11}
+        assert len(station.channels) == 20
+        async with session.delete("/streams/n1", headers=TOKEN) as answer:
+            assert answer.status == 200
+        async with session.put("/streams/another", headers=TOKEN) as answer:
+            assert answer.status == 201
+
+    with_station(tmp_path, use, limits=replace(SMALL, streams=20, requests=1e6))
+
+
+def test_whoever_listens_to_a_stream_that_is_unregistered_is_told(tmp_path: Path) -> None:
+    async def use(station: Station, session: ClientSession) -> None:
+        async with session.ws_connect("/streams/s/tune") as socket:
+            await until(lambda: station.listening == 1)
+            deleting = asyncio.create_task(session.delete("/streams/s", headers=TOKEN))
+            async for _ in socket:
+                pass
+            assert socket.close_code == 1001
+            assert (await deleting).status == 200
+        await until(lambda: station.listening == 0)
+
+    with_station(tmp_path, use)
+
+
+def test_fuzzed_requests_and_frames_are_survived(tmp_path: Path) -> None:
+    rng = random.Random(8)
+    request = (
+        b"POST /streams/s/fragments HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret\r\nContent-Length: 13\r\n\r\n"
+        b"<stream:eos/>"
+    )
+    tune = (
+        b"GET /streams/s/tune?since=0 HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+
+    def fuzzed(whole: bytes) -> bytes:
+        data = bytearray(whole)
+        for _ in range(rng.randrange(1, 6)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        return bytes(data[: rng.randrange(len(data))] if rng.random() < 0.2 else data)
+
+    async def use(station: Station, session: ClientSession) -> None:
+        sent = [fuzzed(request) for _ in range(60)] + [fuzzed(tune) for _ in range(60)]
+        sent += [tune + rng.randbytes(rng.randrange(1, 60)) for _ in range(60)]
+        for at in range(0, len(sent), 20):
+            await asyncio.gather(*[raw(station, data) for data in sent[at : at + 20]], return_exceptions=True)
+        await until(lambda: station.listening == 0)
+        assert len(list(station.channels["s"].log.read())) == station.channels["s"].log.head
+
+    with_station(tmp_path, use, limits=replace(SMALL, patience=0.3, heartbeat=0.3))

@@ -305,6 +305,22 @@ def test_the_log_is_read_by_number_and_reads_the_same_every_time(tmp_path: Path)
     asyncio.run(run())
 
 
+def test_a_reader_with_patience_waits_for_a_server_that_is_away(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with on_air(tmp_path) as station:
+            take(station.register("s"), [ROOT])
+            where = address(station, "s")
+        with pytest.raises(XStreamError, match="no connection: Connection refused"):
+            await asyncio.to_thread(read, where)
+        waiting = asyncio.create_task(asyncio.to_thread(read, where, patience=60.0))
+        again = Station(tmp_path, limits=SMALL)
+        await again.start(port=where.port)
+        assert (await waiting).head == 1
+        await again.stop()
+
+    asyncio.run(run())
+
+
 def test_a_restarted_station_goes_on_and_its_clients_come_back_by_themselves(tmp_path: Path) -> None:
     async def run() -> None:
         async with on_air(tmp_path) as station:

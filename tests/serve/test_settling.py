@@ -19,7 +19,7 @@ from xstreamcast.model.change import After, Before, Change, Eos, Fill, Freeze, H
 from xstreamcast.model.fragment import FragmentReader, read_stream
 from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.serve.channel import Channel, Incoming, Taken
-from xstreamcast.serve.log import Entry
+from xstreamcast.serve.record import Entry
 
 checked = settings(max_examples=50, derandomize=True, deadline=None)
 

@@ -10,7 +10,8 @@ import pytest
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Fill, Remove
 from xstreamcast.model.time import START
-from xstreamcast.serve.log import Entry, StreamLog, entry_of
+from xstreamcast.serve.log import StreamLog
+from xstreamcast.serve.record import Entry, entry_of
 
 
 def filler(number: int, size: int = 10) -> Entry:

@@ -7,18 +7,24 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from xstreamcast.cli.demo import QUERIES, Show, from_scratch, play, send, verdict
+from xstreamcast.cli.demo import QUERIES, Show, from_scratch, play, verdict
+from xstreamcast.cli.demo_bank import Pace, publish
+from xstreamcast.cli.demo_processes import Server, serving
 from xstreamcast.generate.credit import GENERATOR
-from xstreamcast.model.change import Change, Eos, Fill
-from xstreamcast.model.fragment import read_stream
+from xstreamcast.model.change import Change, ContentChange, Eos, Fill
+from xstreamcast.model.structure import Structure
 from xstreamcast.run.continuous.query import continuous_many
+from xstreamcast.serve.client import parse_address, read
 from xstreamcast.spark.listener import Figures
 from xstreamcast.spark.sink_answers import Answers, Batch
 
@@ -44,33 +50,57 @@ def processes_of(session: int) -> list[str]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(("options", "code"), [((), 130), (("--keep",), 0)], ids=["by-itself", "keep"])
-def test_control_c_ends_the_demo_at_once_and_leaves_nothing(
-    tmp_path: Path, options: tuple[str, ...], code: int
+@pytest.mark.parametrize(
+    ("options", "sent", "code"),
+    [((), signal.SIGINT, 130), (("--keep",), signal.SIGINT, 0), ((), signal.SIGTERM, 143), ((), signal.SIGKILL, -9)],
+    ids=["by-itself", "keep", "killed", "killed-outright"],
+)
+def test_the_demo_ends_at_once_and_leaves_no_process(
+    tmp_path: Path, options: tuple[str, ...], sent: signal.Signals, code: int
 ) -> None:
     with start(tmp_path, "--factor", "0.005", "--seconds", "600", *options) as demo:
         assert demo.stdout is not None
         said = ""
         for line in demo.stdout:
             said += line
-            if line.startswith("batch"):
-                os.killpg(demo.pid, signal.SIGINT)  # as a terminal does: to all of them
+            if line.startswith("Starting Spark" if sent == signal.SIGTERM else "batch"):
+                if sent == signal.SIGINT:
+                    os.killpg(demo.pid, sent)  # as a terminal does: to all of them
+                else:
+                    demo.send_signal(sent)
                 break
         said += demo.stdout.read()
     assert demo.returncode == code, said
     assert "Traceback" not in said
-    assert ("from scratch over all" in said) == (code == 0), said
+    assert ("from scratch over the" in said) == (code == 0), said
+    until = time.monotonic() + 30
+    # Who is killed outright, or while Java starts, cannot wait for its children.
+    while processes_of(demo.pid) and sent != signal.SIGINT and time.monotonic() < until:
+        time.sleep(0.05)
     assert processes_of(demo.pid) == []
-    assert [path.name for path in tmp_path.iterdir() if "xstreamcast" in path.name] == []
+    if sent != signal.SIGKILL:
+        assert [path.name for path in tmp_path.iterdir() if "xstreamcast" in path.name] == []
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("demo") / "log") as made:
+        yield made
+
+
+def elsewhere(server: Server, name: str) -> Server:
+    """The same server, another stream."""
+    return replace(server, address=server.address.rpartition("/")[0] + f"/{name}")
 
 
 def test_the_demo_shows_the_plan_and_the_batches_and_ends_with_the_answers_from_scratch(
-    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spark: Any, tmp_path: Path, server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
     console = Console(width=200)
-    show, running = play(spark, tmp_path, 0.01, 1, 1.0, console, live=False)
-    assert verdict(tmp_path / "credit", show, running.answers, console, 1.0)
+    show, running = play(spark, tmp_path, server, 0.01, 1, 1.0, console, live=False)
+    assert verdict(from_scratch(server.address, running.answers.n), show, running.answers, console, 1.0)
     said = capsys.readouterr().out
+    assert f"On the air: {server.address}" in said
     assert "transformWithState" in said
     assert "Select σ" in said
     assert re.search(r"batch +\d+: +\d+ fragments", said)
@@ -78,41 +108,53 @@ def test_the_demo_shows_the_plan_and_the_batches_and_ends_with_the_answers_from_
     assert said.count("That is what the query says when it is run from scratch") == 2
 
 
-def test_another_answer_than_from_scratch_is_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "ack").write_text("1000000000")
-    feed = tmp_path / "credit"
-    feed.mkdir()
-    send(str(feed), 0.005, 1, 0.5)
-    changes = [arrival.item for file in sorted(feed.iterdir()) for arrival in read_stream(file)]
+def published(server: Server, seconds: float) -> list[Change | Structure]:
+    """The log of a server after the bank has told it everything; nobody reads, and it does not wait."""
+    publish(server.address, server.token, 0.005, 1, seconds, Pace(1 << 40))
+    return [item for _, item in read(parse_address(server.address), limit=10_000).entries]
+
+
+def test_another_answer_than_from_scratch_is_noticed(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    own = elsewhere(server, "noticed")
+    items = published(own, 0.5)
     inflow = continuous_many(QUERIES.values(), names=list(QUERIES), structures=GENERATOR.structures)
     answers = Answers.of(inflow)
-    inflow.feed_many(changes, "credit")
+    inflow.feed_many(items, "credit")
     rows = [row for query in inflow.queries for row in query.rows(query.take())]
-    show = Show(Console(), tmp_path / "ack", Figures(), lines=True)
+    told: list[int] = []
+    show = Show(Console(), told.append, Figures(), lines=True)
     batch = Batch.of(0, rows)
     show.take(batch, answers, answers.take(batch))
-    answers.n = sum(isinstance(change, Change) for change in changes)
-    assert from_scratch(feed, answers.n)["maxed-out"] == inflow.queries[1].text()
-    assert verdict(feed, show, answers, Console(), 1.0)
+    assert told == [answers.n]
+    expected = from_scratch(own.address, len(items))
+    assert expected["maxed-out"] == inflow.queries[1].text()
+    assert verdict(expected, show, answers, Console(), 1.0)
     answers.queries[0].take([{**rows[0], "region": 1, "content": b"<alert/>", "change": "replace"}])
-    assert not verdict(feed, show, answers, Console(width=200), 1.0)
+    assert not verdict(expected, show, answers, Console(width=200), 1.0)
     assert "That is NOT what the query says" in capsys.readouterr().out
 
 
-def test_the_sender_writes_every_fragment_once_out_of_order_in_files_that_appear_whole(tmp_path: Path) -> None:
-    (tmp_path / "ack").write_text("1000000000")
-    feed = tmp_path / "credit"
-    feed.mkdir()
-    send(str(feed), 0.005, 1, 1.0)
-    found = [arrival.item for file in sorted(feed.iterdir()) for arrival in read_stream(file)]
-    structure, root, *rest, last = found
+def test_the_bank_publishes_every_fragment_once_out_of_order(server: Server) -> None:
+    structure, root, *rest, last = published(elsewhere(server, "once"), 1.0)
     assert not isinstance(structure, Change)
     assert isinstance(root, Fill)
     assert root.region == 0
     assert isinstance(last, Eos)
     assert GENERATOR.changes is not None
-    expected = [change for _, change in GENERATOR.changes(0.005, 1, 1000)][1:]
-    story = len(rest)
-    assert Counter(rest) <= Counter(expected)
-    assert rest != expected[:story]
-    assert all(count == 1 for count in Counter(rest).values())
+
+    def known(change: Any) -> tuple[object, ...]:
+        return change.region, change.tsid, change.valid_time, change.content
+
+    expected = [known(change) for _, change in GENERATOR.changes(0.005, 1, 1000) if isinstance(change, ContentChange)]
+    got = [known(change) for change in rest if isinstance(change, ContentChange)]
+    assert Counter(got) <= Counter(expected)
+    assert got != expected[1 : len(got) + 1]
+    assert all(count == 1 for count in Counter(got).values())
+
+
+def test_the_server_of_the_demo_goes_when_it_is_let_go(tmp_path: Path) -> None:
+    with serving(tmp_path / "log") as made:
+        assert made.child.process.poll() is None
+        assert made.child.process.stdin is not None
+        made.child.process.stdin.close()  # as when the demo is killed outright
+        assert made.child.process.wait(30) == 0

@@ -1,39 +1,34 @@
-"""``xcast demo``: a live credit card stream, and two of SIGMOD'04's queries that Spark keeps answered while it comes.
+"""``xcast demo``: a live credit card stream, broadcast, and two of SIGMOD'04's queries that Spark keeps answered.
 
-A process of its own plays the bank. It sends the accounts as they stand, every fragment on its own and in random order,
-and then a story: purchases, limits that change, cards that are stolen. Spark's structured streaming reads the fragments
-as they appear; alerts come and are withdrawn. At the end the answers are compared with the same queries run from
-scratch over all that was sent.
+    the bank  --HTTP-->  xcast serve  --xcast://-->  Spark's structured streaming  -->  the live display
+
+Each is a process of its own. The bank (:mod:`~xstreamcast.cli.demo_bank`) publishes fragments out of order, the server
+logs and broadcasts them, Spark reads the server's log; alerts come and are withdrawn. At the end the answers are
+compared with the same queries run from scratch on the server's log.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import random
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from itertools import islice
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from xstreamcast.cli.demo_bank import PATIENCE
+from xstreamcast.cli.demo_processes import Child, Server, orderly, publishing, serving, undisturbed
 from xstreamcast.errors import XStreamError, error
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from rich.console import Console
 
-    from xstreamcast.model.change import Change
     from xstreamcast.run.continuous.shelf import Emitted
     from xstreamcast.spark.continuous_query import Motion, Running
     from xstreamcast.spark.listener import Figures
@@ -51,22 +46,6 @@ return <account>{ attribute id {$a/@id}, $a/customer, $a/creditLimit }</account>
 
 QUERIES: Final = {"fraud": FRAUD, "maxed-out": MAXED_OUT}
 
-_TICK: Final = 0.25
-"""Seconds between two files of the sender."""
-_RATE: Final = 8.0
-"""Fragments a second in the story: slow enough to see an alert come and go."""
-_OPENING: Final = 2.0
-"""Seconds in which the accounts are sent."""
-_AHEAD: Final = 6
-"""The story waits for Spark when more fragments than these have not been read: an alert lasts for about three times as
-many, and is to be seen also where a micro-batch takes long."""
-_LEAST: Final = 64
-"""So many fragments the story has in any case: cards have been stolen by then, and suspended."""
-_DISORDER: Final = 4
-"""A fragment of the story may be overtaken by about so many."""
-_PATIENCE: Final = 120.0
-"""Seconds without a micro-batch after which something is wrong."""
-
 
 def demo_command(
     factor: Annotated[float, typer.Option(help="How much: 1 is 2,000 accounts.")] = 0.2,
@@ -75,10 +54,11 @@ def demo_command(
     keep: Annotated[bool, typer.Option("--keep", help="Go on until Ctrl-C.")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="Lines instead of a live view.")] = False,
 ) -> None:
-    """Credit cards live on Spark: fragments out of order in, alerts that come and are withdrawn out.
+    """Credit cards live: a bank, a broadcast server, Spark; alerts that come and are withdrawn.
 
-    Two queries run continuously: cards that were charged too much within the hour, and accounts that are maxed out this
-    month. Everything stays on this machine, in a temporary folder, and goes away afterwards. Takes about a minute.
+    A bank publishes fragments out of order to a server, and Spark reads them from there. Two queries run
+    continuously: cards that were charged too much within the hour, and accounts that are maxed out this month.
+    Everything stays on this machine, in a temporary folder, and goes away afterwards. Takes about a minute.
     """
     if not (0 < factor <= 10 and 0 < seconds <= 3600):
         raise error("XSC0051", f"factor {factor:g}, {seconds:g} seconds", hint="a factor up to 10, up to 3600 seconds")
@@ -86,117 +66,12 @@ def demo_command(
         raise typer.Exit(1)
 
 
-# ------------------------------------------------------------------------------------------------------- the sender
-
-
-def send(folder: str, factor: float, seed: int, seconds: float | None) -> None:
-    """Play the bank: write fragments into a growing folder, in files that appear whole, until the time is over.
-
-    Beside the folder lies ``ack``: how many of them have been read, by which the story keeps in step.
-    """
-    from xstreamcast.generate.credit import GENERATOR
-
-    assert GENERATOR.changes is not None
-    rng = random.Random(seed)
-    opening = sum(1 for _ in GENERATOR.changes(factor, seed, 0)) - 1
-    changes = (change for _, change in GENERATOR.changes(factor, seed, 1 << 40))
-    first = list(islice(changes, opening))
-    rest = first[1:]  # the root comes first, so that there is something to see; it holds nothing but holes
-    rng.shuffle(rest)
-    sender = _Files(Path(folder), GENERATOR.structures["credit"])
-    steps = max(1, round(_OPENING / _TICK))
-    for step in range(steps):
-        sender.put(([first[0]] if not step else []) + rest[len(rest) * step // steps : len(rest) * (step + 1) // steps])
-    sender.wait_for(opening, _PATIENCE)
-    began = time.monotonic()
-    waiting: list[Change] = []
-    due = 0.0
-    while seconds is None or _goes_on(time.monotonic() - began, seconds, sender.sent - opening):
-        due += _RATE * _TICK
-        part = []
-        while due >= 1:
-            due -= 1
-            waiting += islice(changes, _DISORDER - len(waiting))
-            part.append(waiting.pop(rng.randrange(len(waiting))))
-        sender.put(part)
-        sender.wait_for(sender.sent - _AHEAD, 10.0)
-    from xstreamcast.model.change import Eos
-
-    sender.put([*waiting, Eos()])
-
-
-def _goes_on(elapsed: float, seconds: float, sent: int) -> bool:
-    """Whether the story does: for so long, and on a very slow machine until something has happened."""
-    return elapsed < seconds or (sent < _LEAST and elapsed < 4 * seconds)
-
-
-class _Files:
-    """A growing folder: small files in name order, each renamed into place when it is whole."""
-
-    def __init__(self, folder: Path, structure: str) -> None:
-        self.folder = folder
-        self.structure = structure
-        self.files = 0
-        self.sent = 0
-        self.next = time.monotonic()
-
-    def put(self, changes: list[Change]) -> None:
-        """Write a file, when its time has come."""
-        from xstreamcast.cli.terminal import output
-        from xstreamcast.model.fragment import FragmentWriter
-        from xstreamcast.model.structure import parse_structure
-
-        self.next = max(self.next + _TICK, time.monotonic())
-        time.sleep(max(0.0, self.next - time.monotonic()))
-        if not changes:
-            return
-        with output(self.folder / f"{self.files:06}.xml") as file:
-            writer = FragmentWriter(file, None if self.files else parse_structure(self.structure))
-            for change in changes:
-                writer.write(change)
-            writer.close()
-        self.files += 1
-        self.sent += len(changes)
-
-    def wait_for(self, count: int, seconds: float) -> None:
-        """Until so many have been read, or so long."""
-        ack, until = self.folder.parent / "ack", time.monotonic() + seconds
-        while time.monotonic() < until:
-            with suppress(FileNotFoundError, ValueError):
-                if int(ack.read_text()) >= count:
-                    return
-            time.sleep(_TICK / 2)
-
-
-@contextmanager
-def sending(feed: Path, factor: float, seed: int, seconds: float | None) -> Iterator[subprocess.Popen[bytes]]:
-    """The sender's process, which is gone afterwards."""
-    given = json.dumps([str(feed), factor, seed, seconds])
-    code = f"import json; from xstreamcast.cli.demo import send; send(*json.loads({given!r}))"
-    package = str(Path(__file__).resolve().parents[2])
-    paths = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
-    # Ctrl-C is for us; the sender ends because we end it.
-    process = subprocess.Popen(
-        [sys.executable, "-c", f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); {code}"],
-        env={**os.environ, "PYTHONPATH": paths},
-        stdin=subprocess.DEVNULL,
-    )
-    try:
-        yield process
-    finally:
-        process.terminate()
-        process.wait()
-
-
-# --------------------------------------------------------------------------------------------------------- the show
-
-
 class Show:
-    """Follows the batches: counts what comes and goes, tells the sender how far Spark is, and says lines if wanted."""
+    """Follows the batches: counts what comes and goes, tells the bank how far Spark is, and says lines if wanted."""
 
-    def __init__(self, console: Console, ack: Path, figures: Figures, *, lines: bool) -> None:
+    def __init__(self, console: Console, read: Callable[[int], None], figures: Figures, *, lines: bool) -> None:
         self.console = console
-        self.ack = ack
+        self.read = read
         self.figures = figures
         self.lines = lines
         self.batches = 0
@@ -214,9 +89,7 @@ class Show:
             for change, order in emitted:
                 if order is not None:
                     self.counts[answer.name, change.kind] += 1
-        partial = self.ack.with_name(".ack")
-        partial.write_text(str(answers.n))
-        partial.replace(self.ack)
+        self.read(answers.n)
         if self.lines:
             self._line(batch, answers, told)
 
@@ -240,59 +113,80 @@ class Show:
 
 
 def demo(factor: float, seed: int, seconds: float | None, *, live: bool) -> bool:
-    """Play it; whether the answers at the end are those of the queries run from scratch."""
+    """Play it; whether the answers at the end are those of the queries run from scratch on the server's log."""
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=not live)
     began = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="xstreamcast-demo-"))
     try:
-        with _spark(folder, console) as spark:
-            show, running = play(spark, folder, factor, seed, seconds, console, live=live)
-        return verdict(folder / "credit", show, running.answers, console, time.monotonic() - began)
+        with orderly(), serving(folder / "log") as server:
+            with _spark(folder, console) as spark:
+                show, running = play(spark, folder, server, factor, seed, seconds, console, live=live)
+            expected = from_scratch(server.address, running.answers.n)
+        return verdict(expected, show, running.answers, console, time.monotonic() - began)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def play(
-    spark: SparkSession, folder: Path, factor: float, seed: int, seconds: float | None, console: Console, *, live: bool
+    spark: SparkSession,
+    folder: Path,
+    server: Server,
+    factor: float,
+    seed: int,
+    seconds: float | None,
+    console: Console,
+    *,
+    live: bool,
 ) -> tuple[Show, Running]:
-    """Send the stream and keep the queries answered while it comes, to its end."""
+    """Broadcast the stream and keep the queries answered while it comes, to its end."""
     from xstreamcast.generate.credit import GENERATOR
     from xstreamcast.spark.continuous_query import continuous_many
 
-    feed = folder / "credit"
-    feed.mkdir()
+    console.print(f"On the air: {server.address}  (xcast listen, or xcast watch, in another terminal)\n", markup=False)
     motion = continuous_many(
-        spark, list(QUERIES.values()), {"credit": str(feed)}, names=list(QUERIES), structures=GENERATOR.structures
+        spark, list(QUERIES.values()), {"credit": server.address}, names=list(QUERIES), structures=GENERATOR.structures
     )
     tell_plan(motion, console)
     shows: list[Show] = []
+    with publishing(server, factor, seed, seconds) as bank:
 
-    def make(answers: Answers, figures: Figures) -> list[Any]:
-        from xstreamcast.spark.sink_display import LiveDisplay
+        def make(answers: Answers, figures: Figures) -> list[Any]:
+            from xstreamcast.spark.sink_display import LiveDisplay
 
-        shows.append(Show(console, folder / "ack", figures, lines=not live))
-        return [*shows, *([LiveDisplay(answers, figures, console)] if live else [])]
+            shows.append(Show(console, bank.tell, figures, lines=not live))
+            return [*shows, *([LiveDisplay(answers, figures, console)] if live else [])]
 
-    with sending(feed, factor, seed, seconds) as sender:
+        # Spark asks for the stream when it starts: it is there once the bank has registered it.
+        _registered(server, bank)
         running = motion.start(checkpoint=folder / "state", make_sinks=make, every="500 milliseconds")
         try:
-            _wait(running, shows[0], sender)
+            _wait(running, shows[0], (server.child, bank))
         except KeyboardInterrupt:
             if seconds is not None:
                 raise
         finally:
-            # A second Ctrl-C must not leave half of it behind.
-            before = signal.signal(signal.SIGINT, signal.SIG_IGN) if _is_main() else None
-            running.stop()
-            if before is not None:
-                signal.signal(signal.SIGINT, before)
+            with undisturbed():
+                running.stop()
     return shows[0], running
 
 
-def _is_main() -> bool:
-    return threading.current_thread() is threading.main_thread()
+def _registered(server: Server, bank: Child) -> None:
+    """Wait until the stream is there."""
+    from xstreamcast.serve.client import parse_address, read
+
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            read(parse_address(server.address), limit=1)
+            return
+        except XStreamError:
+            server.child.check()
+            bank.check()
+            if time.monotonic() > until:
+                raise
+        time.sleep(0.1)
 
 
 def tell_plan(motion: Motion, console: Console) -> None:
@@ -305,15 +199,15 @@ def tell_plan(motion: Motion, console: Console) -> None:
     console.print()
 
 
-def _wait(running: Running, show: Show, sender: subprocess.Popen[bytes]) -> None:
-    """Until the stream has ended; raises when the query or the sender failed, or nothing comes any more."""
+def _wait(running: Running, show: Show, children: tuple[Child, ...]) -> None:
+    """Until the stream has ended; raises when the query or a child failed, or nothing comes any more."""
     while not running.until_ended(0.2):
-        if sender.poll() not in (None, 0):
-            raise error("XSC0066", f"the sender ended with {sender.returncode}", hint="see the message above")
+        for child in children:
+            child.check()
         if not running.query.isActive:
             raise error("XSC0066", "the query stopped", hint="see the message above")
-        if time.monotonic() - show.since > _PATIENCE:
-            raise error("XSC0066", f"no micro-batch for {_PATIENCE:g} seconds", hint="is the machine very busy?")
+        if time.monotonic() - show.since > PATIENCE:
+            raise error("XSC0066", f"no micro-batch for {PATIENCE:g} seconds", hint="is the machine very busy?")
 
 
 @contextmanager
@@ -332,20 +226,17 @@ def _spark(folder: Path, console: Console) -> Iterator[SparkSession]:
         console.print(f"Spark {spark.version} is up after {time.monotonic() - begin:.1f} s.\n")
         yield spark
     finally:
-        # A second Ctrl-C must not leave half of it behind.
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        shut_down(spark)
-        signal.signal(signal.SIGINT, before)
+        with undisturbed():
+            shut_down(spark)
 
 
 SMALL: Final = {"spark.sql.shuffle.partitions": "1"}
 """The state has one key: a task more would do nothing."""
 
 
-def verdict(feed: Path, show: Show, answers: Answers, console: Console, seconds: float) -> bool:
-    """Run the queries from scratch over what Spark has read, compare, and say how it all went."""
+def verdict(expected: dict[str, str], show: Show, answers: Answers, console: Console, seconds: float) -> bool:
+    """Compare with the queries run from scratch over what Spark has read, and say how it all went."""
     equal = True
-    expected = from_scratch(feed, answers.n)
     for answer in answers.queries:
         counts = {kind: show.counts[answer.name, kind] for kind in ("after", "remove", "replace")}
         told = answer.told()
@@ -355,7 +246,7 @@ def verdict(feed: Path, show: Show, answers: Answers, console: Console, seconds:
             f"{answer.name}: {counts['after']:,} appeared, {counts['remove']:,} were withdrawn, {counts['replace']:,} "
             f"changed, {answer.shown:,} are shown. "
             + ("That is" if same else "That is NOT")
-            + f" what the query says when it is run from scratch over all {answers.n:,} fragments."
+            + f" what the query says when it is run from scratch over the {answers.n:,} fragments in the server's log."
         )
     console.print(
         f"{answers.n:,} fragments came out of order and were read by Spark in {show.batches} micro-batches, the "
@@ -365,22 +256,24 @@ def verdict(feed: Path, show: Show, answers: Answers, console: Console, seconds:
     return equal
 
 
-def from_scratch(feed: Path, count: int) -> dict[str, str]:
-    """The answers of the queries over the document that the first changes of a folder describe."""
+def from_scratch(address: str, count: int) -> dict[str, str]:
+    """The answers of the queries over the document that the first changes of a server's log describe."""
     from xstreamcast.cast.materialise import Materialiser
     from xstreamcast.model.change import Change
-    from xstreamcast.model.fragment import read_stream
     from xstreamcast.model.serialise import serialise
     from xstreamcast.run.query import compile
     from xstreamcast.run.streams import view_of
     from xstreamcast.run.temporal import moment_at
+    from xstreamcast.serve.client import parse_address, read
 
     table = Materialiser()
-    for file in sorted(feed.glob("*.xml")):
-        for arrival in read_stream(file):
-            count -= isinstance(arrival.item, Change)
+    stretch = read(parse_address(address))
+    while stretch.entries and count > 0:
+        for _, item in stretch.entries:
+            count -= isinstance(item, Change)
             if count >= 0:
-                table.apply(arrival.item)
+                table.apply(item)
+        stretch = read(parse_address(address), stretch.next, log=stretch.log)
     view = view_of(table.text().encode(), "stream:credit")
     now = moment_at(table.now)
     return {name: serialise(compile(text)(streams=lambda _: view, now=now).items()) for name, text in QUERIES.items()}

@@ -86,8 +86,9 @@ def _list(server: str) -> None:
     at = parse_address(f"xcast://{server}/streams")
     url = Address(at.host, at.port, "x").url().removesuffix("/x")
     for told in json.loads(ask(Request(url), at)):
+        kept = f", all from {told['first']:,} on" if told["first"] > 1 else ""
         ended = ", ended" if told["ended"] else ""
-        print(f"{told['name']:<24} {told['head']:>10,} records, {told['listeners']:,} tuned in{ended}")
+        print(f"{told['name']:<24} {told['head']:>10,} records{kept}, {told['listeners']:,} tuned in{ended}")
 
 
 async def _listen(addresses: list[Address], out: Path | None, format: str, count: int | None) -> None:
@@ -115,16 +116,18 @@ class _Enough(Exception):
 
 
 async def _one(store: _Store, left: list[int | None]) -> None:
-    from xstreamcast.serve.client import Trouble, tune
+    from xstreamcast.serve.client import Outage, Trouble, check_log, shortened, tune
 
-    known = ""
+    outage, log, told = Outage(), store.reception.log, ""
     async for came in tune(store.address, store.reception):
+        said = outage.gone(came) if isinstance(came, Trouble) else outage.back()
+        if said:
+            print(f"xcast: {store.address}: {said}", file=sys.stderr, flush=True)
         if isinstance(came, Trouble):
-            if came.message != known:
-                print(f"xcast: {store.address}: {came.message}; trying again", file=sys.stderr, flush=True)
-            known = came.message
             continue
-        known = ""
+        log = check_log(store.address, log, came)
+        if not told and (told := shortened(came)):
+            print(f"xcast: {store.address}: {told}", file=sys.stderr, flush=True)
         for _ in range(store.write(came, left[0])):
             left[0] = None if left[0] is None else left[0] - 1
         if left[0] == 0:

@@ -23,7 +23,7 @@ def serve_command(
     host: Annotated[str, typer.Option(help="The address to listen on; by default nobody outside is served.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option(help="0: any that is free.")] = 8203,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any that is free.")] = 8203,
     token: Annotated[
         str, typer.Option(envvar="XCAST_TOKEN", help="Who has it may publish; without one nobody may.")
     ] = "",
@@ -38,11 +38,18 @@ def serve_command(
         str,
         typer.Option(metavar="WHEN", help="Force the log to disk: always (before anything is told), second, never."),
     ] = "second",
+    keep_log: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE|TIME",
+            help="Keep so much of each log whole (512MB, 36h, 7d), and of what is older what still counts; else all.",
+        ),
+    ] = None,
 ) -> None:
     """Broadcast streams: everybody may tune in, at any time, and nobody is waited for.
 
-    Every stream has a log that is only ever added to; a restart goes on where it stopped, and takes up all streams
-    that have a log. A carousel repeats what is current, for who comes late or has missed something. Ctrl-C stops.
+    Every stream has a log; a restart goes on where it stopped, and takes up all streams that have a log. A carousel
+    repeats what is current, for who comes late or has missed something. Ctrl-C stops.
 
     Examples:
 
@@ -50,10 +57,13 @@ def serve_command(
 
       xcast serve --stream feed=incoming/ --stream prices=prices.xml --cycle 5
 
+      generator | xcast serve --stream feed=- --keep-log 7d
+
       XCAST_TOKEN=secret xcast serve --log /var/lib/xcast --host 0.0.0.0
     """
     from xstreamcast.cli.query import pairs
     from xstreamcast.serve.channel import SYNCS
+    from xstreamcast.serve.compaction import Keep
     from xstreamcast.serve.sources import check
     from xstreamcast.serve.station import check_name
 
@@ -67,6 +77,10 @@ def serve_command(
         raise typer.BadParameter(f"--sync is one of {', '.join(SYNCS)}")
     if not (0.01 <= cycle <= 86_400 and bandwidth > 0 and queue > 0 and post > 0 and listeners > 0):
         raise typer.BadParameter("--cycle, --bandwidth, --queue, --post and --listeners are above 0")
+    try:
+        keep = None if keep_log is None else Keep.parse(keep_log)
+    except ValueError as fault:
+        raise typer.BadParameter(f"--keep-log is {fault}") from None
     structures = {}
     if structure:
         from xstreamcast.cli.files import read_structures
@@ -87,11 +101,13 @@ def serve_command(
     from xstreamcast.serve.station import Station
 
     logging.basicConfig(stream=sys.stderr, format="xcast: %(message)s", level=logging.WARNING)
-    limits = Limits(queue=queue << 10, listeners=listeners, post=post << 10)
+    limits = Limits(queue=queue << 10, listeners=listeners, connections=listeners + 1000, post=post << 10)
+    _open_files(limits.connections + 2 * limits.streams)
 
     async def serve() -> None:
         station = Station(
-            log, token=token, limits=limits, cycle=cycle, bandwidth=bandwidth * (1 << 20), sync=sync  # type: ignore[arg-type]  # checked above
+            log, token=token, limits=limits, cycle=cycle, bandwidth=bandwidth * (1 << 20), keep=keep,
+            sync=sync,  # type: ignore[arg-type]  # checked above
         )  # fmt: skip
         await station.start(host, port)
         try:
@@ -110,3 +126,13 @@ def serve_command(
         await station.run(ready)
 
     asyncio.run(serve())
+
+
+def _open_files(count: int) -> None:
+    """Every connection is an open file: have as many as may be needed, if the system lets us."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -5,7 +5,9 @@ What a stream goes through, in the order of the modules:
 * :mod:`~xstreamcast.serve.sources`    a file, a growing folder, standard input, a generator
 * :mod:`~xstreamcast.serve.positions`  update streams become fragments, which may come in any order and twice
 * :mod:`~xstreamcast.serve.current`    every change has a version; what is current, for the carousel to repeat
-* :mod:`~xstreamcast.serve.log`        the append-only log: N counts its records
+* :mod:`~xstreamcast.serve.log`        the log: N counts its records (:mod:`~xstreamcast.serve.record`), which lie in
+  files (:mod:`~xstreamcast.serve.segment`)
+* :mod:`~xstreamcast.serve.compaction` what of a log is kept
 * :mod:`~xstreamcast.serve.channel`    pushed to who has tuned in; dropped, and counted, where a client is slow
 * :mod:`~xstreamcast.serve.carousel`   the current state over and over, so that late and lossy clients converge
 * :mod:`~xstreamcast.serve.station`    all streams of a server, started and stopped together

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from xstreamcast.serve.channel import Channel
 from xstreamcast.serve.current import Key
-from xstreamcast.serve.log import STRUCTURE, Entry
 from xstreamcast.serve.message import Header, message
+from xstreamcast.serve.record import STRUCTURE, Entry
 
 
 @dataclass(frozen=True, slots=True)

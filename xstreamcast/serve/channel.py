@@ -11,7 +11,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from xstreamcast.errors import Place, XStreamError
 from xstreamcast.model.change import Change, ContentChange
@@ -19,9 +19,10 @@ from xstreamcast.model.diagnostic import Diagnostic, excerpt
 from xstreamcast.model.structure import Structure
 from xstreamcast.serve.current import Current, NoEffect
 from xstreamcast.serve.limits import Limits
-from xstreamcast.serve.log import STRUCTURE, Entry, StreamLog, Where
+from xstreamcast.serve.log import SEGMENT, StreamLog
 from xstreamcast.serve.message import Header, frame, message
 from xstreamcast.serve.positions import Positions
+from xstreamcast.serve.record import STRUCTURE, Entry, Where
 
 Sync = Literal["always", "second", "never"]
 SYNCS: Final = ("always", "second", "never")
@@ -92,11 +93,13 @@ class _Made:
 class Channel:
     """A stream: its log, what is current of it, and who listens."""
 
-    def __init__(self, name: str, folder: Path, limits: Limits | None = None, sync: Sync = "second") -> None:
+    def __init__(
+        self, name: str, folder: Path, limits: Limits | None = None, sync: Sync = "second", segment: int = SEGMENT
+    ) -> None:
         self.name = name
         self.limits = limits or Limits()
         self.sync = sync
-        self.log = StreamLog(folder)
+        self.log = StreamLog(folder, segment)
         self.counts: Counter[str] = Counter()
         self.refused: list[Diagnostic] = []
         """The last ones, for who asks."""
@@ -108,17 +111,34 @@ class Channel:
         self._fresh: list[Entry] = []
         self._waiting: list[tuple[str, Incoming]] = []
         self._woken = asyncio.Event()
-        self._turn = asyncio.Lock()
+        self.quiet = asyncio.Lock()
+        """Held while something is half taken in."""
         self._load()
 
     def _load(self) -> None:
         self.current = Current()
         self.positions = Positions(self.current, self.log.fetch)
         self.marks.clear()
+        books, known = self.log.state(), 0
+        if books is not None:
+            self.current.restore(books["current"])
+            self.positions.restore(books["positions"])
+            self.marks.update(books["marks"])
+            known = books["head"]
         for entry, where in self.log.walk():
-            self.positions.replay(entry)
+            if entry.n > known:  # the books know the others
+                self.positions.replay(entry)
+                self._note(entry)
             self.current.replay(entry, where)
-            self._note(entry)
+
+    def books(self) -> dict[str, Any]:
+        """What a restart cannot know from the records that count."""
+        return {
+            "head": self.log.head,
+            "marks": dict(self.marks),
+            "current": self.current.books(),
+            "positions": self.positions.books(),
+        }
 
     def _note(self, entry: Entry) -> None:
         if entry.mark:
@@ -145,7 +165,7 @@ class Channel:
     async def absorb(self, source: str, incoming: Sequence[Incoming], *, wait: bool = True) -> Taken:
         """The same for more than a little: still as one, but others get their turn meanwhile."""
         made = _Made()
-        async with self._turn:
+        async with self.quiet:
             for at in range(0, len(incoming), _AT_ONCE):
                 self._take(source, incoming[at : at + _AT_ONCE], wait, made)
                 await asyncio.sleep(0)
@@ -194,8 +214,8 @@ class Channel:
             settled = current.settle_structure(one.item, one.place)
             if isinstance(settled, NoEffect):
                 return settled
-            entry, _ = self._stage(settled, mark)
-            current.hold_structure(one.item, entry)
+            entry, where = self._stage(settled, mark)
+            current.hold_structure(one.item, entry, where)
             return [entry]
         made: list[Entry] = []
         changes, origin = self.positions.fragments(one.item, one.place)
@@ -253,6 +273,23 @@ class Channel:
         numbers = tuple(entry.n for entry in entries)
         header = Header(self.name, self.log.id, self.log.head, numbers, tuple(map(len, wires)))
         return message(header, wires)
+
+    def stretch(
+        self, since: int, count: int | None = None, size: int | None = None, until: int | None = None
+    ) -> tuple[bytes, int, int]:
+        """A stretch of the log as a message, how many records it has, and the number up to which it goes.
+
+        Where the log is compacted it says so: not all numbers are there.
+        """
+        entries, through = self.log.stretch(since, count, size, until)
+        if len(entries) == through - since:
+            return self.message(entries), len(entries), through
+        wires = [entry.wire for entry in entries]
+        header = Header(
+            self.name, self.log.id, self.log.head, tuple(entry.n for entry in entries), tuple(map(len, wires)),
+            first=self.log.first, after=since, through=through,
+        )  # fmt: skip
+        return message(header, wires), len(entries), through
 
     def structure_message(self) -> bytes | None:
         """The structure as a message of its own, which is sent first."""

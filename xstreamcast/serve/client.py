@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
-from collections.abc import AsyncGenerator, Iterable, Iterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
-from time import sleep
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 from urllib.error import HTTPError, URLError
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
@@ -105,10 +106,14 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """The connection is gone, or none could be made; it is tried again after ``wait`` seconds."""
+    """The connection is gone, or none could be made; it is tried again after ``wait`` seconds.
+
+    ``refused``: there is a server, and it says why.
+    """
 
     message: str
     wait: float
+    refused: bool = False
 
 
 async def tune(
@@ -125,23 +130,25 @@ async def tune(
     state = Reception() if reception is None else reception
     chance = rng or random.Random()
     wait = _FIRST_WAIT
+    if isinstance(address.start, int) and not state.log:
+        state.since = state.head = address.start  # who asks for what comes after it has the rest
     # No limit in time on the whole: a stream goes on for ever. Silence is the heartbeat's business.
     async with ClientSession(timeout=ClientTimeout(total=None, sock_connect=_TIMEOUT)) as session:
         while True:
             try:
                 async with aclosing(_listen(session, address, state)) as messages:
                     async for heard in messages:
-                        wait = _FIRST_WAIT
+                        wait, state.trouble = _FIRST_WAIT, ""
                         yield heard
                         if state.ended is not None and state.complete:
                             return
-                reason = "the server has closed the connection"
+                state.trouble, refused = "the server has closed the connection", False
             except XStreamError as fault:
-                reason = str(fault)
+                state.trouble, refused = fault.message, fault.code == "XSC0102"
             except (ClientError, OSError, TimeoutError) as fault:
-                reason = f"no connection: {fault or type(fault).__name__}"
+                state.trouble, refused = f"no connection: {_reason(fault)}", False
             pause = wait * (1 + chance.random() / 2)
-            yield Trouble(reason, pause)
+            yield Trouble(state.trouble, pause, refused)
             await asyncio.sleep(pause)
             wait = min(2 * wait, _LONGEST_WAIT)
 
@@ -150,10 +157,8 @@ async def _listen(session: ClientSession, address: Address, state: Reception) ->
     from aiohttp import WSMsgType, WSServerHandshakeError
 
     asked: dict[str, object] = {"from": address.start}
-    if isinstance(address.start, int):
-        asked = {"since": address.start}
-    if state.since:
-        asked = {"since": state.since, "log": state.log}
+    if state.since or isinstance(address.start, int):
+        asked = {"since": state.since} | ({"log": state.log} if state.log else {})
     try:
         connection = await session.ws_connect(
             address.url("/tune", **asked), heartbeat=_SILENCE, max_msg_size=MESSAGE_LIMIT
@@ -171,28 +176,103 @@ async def _listen(session: ClientSession, address: Address, state: Reception) ->
                 raise error("XSC0102", f"the server says: {received.data[:500]}")
 
 
+def _reason(fault: BaseException) -> str:
+    """Why there is no connection, in a few words."""
+    system = getattr(fault, "os_error", fault)
+    number = getattr(system, "errno", None) or 0
+    said = os.strerror(number) if number > 0 else getattr(system, "strerror", None)
+    return said or str(fault) or type(fault).__name__
+
+
+class Outage:
+    """What there is to say about a connection that comes and goes: once that it is gone, and why; once that it is back.
+
+    While it is gone, only a server that is there and refuses is worth another word.
+
+    >>> now = [0.0]
+    >>> outage = Outage(lambda: now[0])
+    >>> outage.gone(Trouble("no connection: Connection refused", 0.1)), outage.gone(Trouble("no connection: …", 0.2))
+    ('no connection: Connection refused; trying again', '')
+    >>> now[0] = 4.2
+    >>> outage.back(), outage.back()
+    ('connected again after 4.2 s', '')
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self.clock = clock
+        self.since: float | None = None
+        self.said: set[str] = set()
+
+    def gone(self, trouble: Trouble) -> str:
+        """There is no connection; empty where nothing is to be said."""
+        if self.since is None:
+            self.since = self.clock()
+        elif not trouble.refused or trouble.message in self.said:
+            return ""
+        self.said.add(trouble.message)
+        return f"{trouble.message}; trying again"
+
+    def back(self) -> str:
+        """There is a connection."""
+        if self.since is None:
+            return ""
+        gone, self.since = self.clock() - self.since, None
+        self.said.clear()
+        return f"connected again after {gone:.1f} s"
+
+
+def shortened(heard: Heard) -> str:
+    """What is to be said where a server keeps less of its log than was asked for; empty where it does not."""
+    first, after = heard.header.first, heard.header.after
+    if not first:
+        return ""
+    return f"the server keeps its log from {first:,} on: of {after + 1:,} to {first - 1:,} came what still counts"
+
+
+def check_log(address: Address, known: str, heard: Heard) -> str:
+    """The identity of the log that something came from; raises where it is not the one that is known."""
+    if known and heard.header.log != known:
+        hint = "what came before is not of this stream any more: begin anew"
+        raise error("XSC0105", f"{address} has another log than before", hint=hint)
+    return heard.header.log
+
+
 def receive(address: Address, reception: Reception | None = None) -> Iterator[Arrival]:
-    """The arrivals of a stream, waited for; trouble with the connection is a diagnostic, and passes."""
+    """The arrivals of a stream, waited for; trouble with the connection is a diagnostic, and passes.
+
+    Another log under the same name is an error: what has been handed on cannot be taken back.
+    """
     loop = asyncio.new_event_loop()
-    messages = tune(address, reception)
-    known = ""
+    state = Reception() if reception is None else reception
+    messages = tune(address, state)
+    place, outage, log, told = Place(str(address)), Outage(), state.log, ""
+    waiting: asyncio.Task[Heard | Trouble] | None = None
+
+    async def following() -> Heard | Trouble:
+        return await anext(messages)
+
     try:
         while True:
+            waiting = loop.create_task(following())
             try:
-                came = loop.run_until_complete(anext(messages))
+                came = loop.run_until_complete(waiting)
             except StopAsyncIteration:
                 return
+            said = outage.gone(came) if isinstance(came, Trouble) else outage.back()
+            if said:
+                yield Arrival(Diagnostic("XSC0101", "warning", said, place), place, 0)
             if isinstance(came, Trouble):
-                text = f"{came.message}; trying again"
-                place = Place(str(address))
-                if text != known:  # once, however often it is tried
-                    yield Arrival(Diagnostic("XSC0101", "warning", text, place), place, 0)
-                known = text
                 continue
-            known = ""
+            log = check_log(address, log, came)
+            if not told and (told := shortened(came)):
+                yield Arrival(Diagnostic("XSC0110", "warning", told, place), place, 0)
             for n, element in came.news:
                 yield from _arrivals(n, element, address)
     finally:
+        if waiting is not None and not waiting.done():  # interrupted
+            waiting.cancel()
+            with suppress(asyncio.CancelledError):
+                loop.run_until_complete(waiting)
         loop.run_until_complete(messages.aclose())
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
@@ -211,29 +291,42 @@ def _arrivals(n: int, element: bytes, address: Address) -> Iterator[Arrival]:
 class Stretch:
     """A stretch of a log: changes and structures by number; ``next`` is the N to go on since, ``head`` the last.
 
-    ``log`` is the identity of the log: numbers of another one mean something else.
+    ``log`` is the identity of the log: numbers of another one mean something else. ``first``: not 0 where the log is
+    compacted, and the stretch lies before that number, from which on all records are kept: it has what still counts.
     """
 
     log: str
     head: int
     next: int
     entries: tuple[tuple[int, Change | Structure], ...]
+    first: int = 0
 
 
-def read(address: Address, since: int = 0, limit: int = 1000, *, log: str = "") -> Stretch:
-    """At most so many records of a stream's log after N. The same N gives the same records, whenever it is asked.
+def read(
+    address: Address,
+    since: int = 0,
+    limit: int = 1000,
+    *,
+    until: int | None = None,
+    log: str = "",
+    patience: float = 0.0,
+) -> Stretch:
+    """At most so many records of a stream's log after N, up to another number if one is given.
 
-    With ``log``, it is an error if the server's log has another identity.
+    The same N gives the same records, whenever it is asked, as long as the server keeps them. With ``log``, it is an
+    error if the server's log has another identity. Without a connection it is tried again for so many seconds.
     """
     asked: dict[str, object] = {"since": since, "limit": limit} | ({"log": log} if log else {})
-    header, elements = parse_message(ask(Request(address.url("/log", **asked)), address))
+    asked |= {} if until is None else {"until": until}
+    header, elements = parse_message(ask_again(Request(address.url("/log", **asked)), address, patience))
     entries: list[tuple[int, Change | Structure]] = []
     for n, element in zip(header.n, elements, strict=True):
         for arrival in _arrivals(n, element, address):
             if isinstance(arrival.item, Diagnostic):
                 raise error(arrival.item.code, arrival.item.message, arrival.place)
             entries.append((n, arrival.item))
-    return Stretch(header.log, header.head, header.n[-1] if header.n else since, tuple(entries))
+    reached = header.through if header.first else header.n[-1] if header.n else since
+    return Stretch(header.log, header.head, reached, tuple(entries), header.first)
 
 
 def ask(request: Request, address: Address) -> bytes:
@@ -251,7 +344,22 @@ def ask(request: Request, address: Address) -> bytes:
         raise error(code, f"{address}: {message}", hint=told.get("hint", "")) from None
     except (URLError, OSError) as fault:
         reason = getattr(fault, "reason", fault)
-        raise error("XSC0101", f"{address}: no connection: {reason}", hint="is the server there?") from None
+        why = _reason(reason) if isinstance(reason, OSError) else str(reason)
+        raise error("XSC0101", f"{address}: no connection: {why}", hint="is the server there?") from None
+
+
+def ask_again(request: Request, address: Address, patience: float) -> bytes:
+    """The same, and without a connection again for so many seconds."""
+    wait = _FIRST_WAIT
+    while True:
+        try:
+            return ask(request, address)
+        except XStreamError as fault:
+            if fault.code != "XSC0101" or patience <= 0:
+                raise
+        sleep(wait)
+        patience -= wait
+        wait = min(2 * wait, _LONGEST_WAIT)
 
 
 # ------------------------------------------------------------------------------------------------------- publishing
@@ -271,6 +379,8 @@ class Publisher:
         answer = json.loads(ask(self._request("PUT", b""), address))
         self.next_region: int = answer["next_region"]
         """Regions from this number on have not been spoken of."""
+        self.structured: bool = answer["structure"]
+        """Whether the stream had a tag structure before."""
 
     def _request(self, method: str, body: bytes, path: str = "", **headers: str) -> Request:
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/xml", **headers}
@@ -285,14 +395,5 @@ class Publisher:
         self.batch += 1
         headers = {"Xcast-Publisher": self.name, "Xcast-Batch": str(self.batch)}
         request = self._request("POST", b"\n".join(wires), "/fragments", **headers)
-        wait = _FIRST_WAIT
-        while True:
-            try:
-                answer: dict[str, Any] = json.loads(ask(request, self.address))
-                return answer
-            except XStreamError as fault:
-                if fault.code != "XSC0101" or patience <= 0:
-                    raise
-            sleep(wait)
-            patience -= wait
-            wait = min(2 * wait, _LONGEST_WAIT)
+        answer: dict[str, Any] = json.loads(ask_again(request, self.address, patience))
+        return answer

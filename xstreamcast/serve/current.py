@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final
 
 from xstreamcast.errors import Place, error
 from xstreamcast.model.change import (
@@ -41,7 +41,7 @@ from xstreamcast.model.change import (
 from xstreamcast.model.content import Hole, parse_content
 from xstreamcast.model.structure import UNNAMED, Structure, Tag
 from xstreamcast.model.time import START, Instant
-from xstreamcast.serve.log import STRUCTURE, Entry, Where, entry_of
+from xstreamcast.serve.record import STRUCTURE, Entry, Where, entry_of
 
 _HOLE: Final = re.compile(rb"""<[^\s<>:]+:hole\s[^<>]*?\bid=["'](\d+)""")
 """A hole, as far as can be seen without parsing: whoever is taken for one keeps something on the air, no more."""
@@ -96,6 +96,8 @@ class Current:
     structure: Structure | None = None
     structure_text: bytes = b""
     structure_n: int = 0
+    structures: list[tuple[int, Where]] = field(default_factory=list)
+    """The numbers of all structures there have been, and where they lie: what came before the last may need them."""
     table: dict[Key, Held] = field(default_factory=dict)
     now: Instant = START
     owned: set[tuple[str, int]] = field(default_factory=set)
@@ -273,9 +275,31 @@ class Current:
 
     # ------------------------------------------------------------------------------------------------- holding
 
-    def hold_structure(self, structure: Structure, entry: Entry) -> None:
+    def hold_structure(self, structure: Structure, entry: Entry, at: Where) -> None:
         """A structure has been logged."""
         self.structure, self.structure_text, self.structure_n = structure, entry.wire, entry.n
+        self.structures.append((entry.n, at))
+
+    def moved(self, key: Key | None, before: Where, after: Where) -> None:
+        """A record lies elsewhere now, because of a compaction. Without a key it is a structure."""
+        if key is None:
+            self.structures = [(n, after if where == before else where) for n, where in self.structures]
+            return
+        held = self.table.get(key)
+        if held is not None and held.where == before:
+            held.where = after
+
+    def books(self) -> dict[str, Any]:
+        """What :meth:`replay` cannot know from the records that count."""
+        released = sorted(where for where, count in self._held.items() if count == 0)
+        return {"now": self.now, "owned": sorted(self.owned), "released": released}
+
+    def restore(self, books: dict[str, Any]) -> None:
+        """The books as they were, before the records that count are replayed."""
+        self.now = books["now"]
+        self.owned = {(doc, region) for doc, region in books["owned"]}
+        for doc, region in books["released"]:
+            self._held[doc, region] = 0
 
     def hold(self, settled: Settled, entry: Entry, at: Where) -> None:
         """What a change became has been logged."""
@@ -312,7 +336,7 @@ class Current:
         if entry.kind == STRUCTURE:
             from xstreamcast.model.structure import parse_structure
 
-            self.hold_structure(parse_structure(entry.wire), entry)
+            self.hold_structure(parse_structure(entry.wire), entry, where)
             return
         key, digest = self._replayed_key(entry), b""
         holes: tuple[int, ...] = ()

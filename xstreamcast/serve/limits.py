@@ -21,6 +21,8 @@ class Limits:
     """A fragment in a publication."""
     listeners: int = 5000
     """Clients tuned in at a time, over all streams."""
+    connections: int = 6000
+    """Connections at a time, of listeners and of all others."""
     streams: int = 1000
     requests: float = 200.0
     """Requests a second on one connection."""
@@ -28,6 +30,10 @@ class Limits:
     """Bytes published a second on one connection."""
     patience: float = 10.0
     """A connection says what it wants, and sends what it announced, within this time."""
+    delivery: float = 60.0
+    """An answer over HTTP is taken within this time."""
+    tidying: float = 1.0
+    """How often it is looked whether a log is to be compacted."""
     heartbeat: float = 20.0
     """A client that is silent for so long is asked whether it is there; without a sign it is let go."""
 

@@ -4,7 +4,7 @@
 
 The header names the stream, its log, the log's head, and the N and the length of each element; the elements are the
 wire form, one after the other. A message of the carousel also says which cycle it is of, how much of it there is and
-where in it the message stands, so that a client knows when it has everything.
+where in it the message stands, so that a client knows when it has everything; one of a compacted log, how far it goes.
 
 >>> made = message(Header("credit", "ab", 7, (6, 7), (4, 5)), [b"<a/>", b"<bb/>"])
 >>> made.partition(b"\\n")[0]
@@ -32,6 +32,8 @@ class Header:
     """``head`` is the log's last N as of the message, or of the beginning of the cycle it belongs to.
 
     ``cycle`` is the number of the cycle, ``at`` the place in it of the first element, ``of`` how many there are.
+    Where the log is compacted, ``first`` is the number from which on it has all records, and the message is all that
+    still counts of those after ``after``, up to ``through``.
     """
 
     stream: str
@@ -42,6 +44,9 @@ class Header:
     cycle: int | None = None
     at: int = 0
     of: int = 0
+    first: int = 0
+    after: int = 0
+    through: int = 0
 
 
 def message(header: Header, elements: Sequence[bytes]) -> bytes:
@@ -51,6 +56,8 @@ def message(header: Header, elements: Sequence[bytes]) -> bytes:
     }  # fmt: skip
     if header.cycle is not None:
         fields |= {"cycle": header.cycle, "at": header.at, "of": header.of}
+    if header.first:
+        fields |= {"first": header.first, "after": header.after, "through": header.through}
     return b"".join((json.dumps(fields, separators=(",", ":")).encode(), b"\n", *elements))
 
 
@@ -64,8 +71,10 @@ def parse_message(data: bytes) -> tuple[Header, list[bytes]]:
         header = Header(
             fields["stream"], fields["log"], fields["head"], tuple(fields["n"]), tuple(fields["size"]), cycle,
             fields.get("at", 0), fields.get("of", 0),
+            fields.get("first", 0), fields.get("after", 0), fields.get("through", 0),
         )  # fmt: skip
-        numbers += [header.at, header.of] if cycle is None else [header.at, header.of, cycle]
+        numbers += [header.at, header.of, header.first, header.after, header.through]
+        numbers += [] if cycle is None else [cycle]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise error("XSC0104", "a message without a header", hint=_HINT) from None
     whole = all(type(number) is int and number >= 0 for number in numbers)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final
 
 from xstreamcast.errors import Place, error
 from xstreamcast.model.change import After, Before, Change, ContentChange, Fill, Freeze, Hide, Remove, Replace, Show
@@ -25,7 +25,7 @@ from xstreamcast.model.content import Content, Hole, Mutable, Piece, parse_conte
 from xstreamcast.model.fragment import FragmentReader, encode_change
 from xstreamcast.model.time import Instant
 from xstreamcast.serve.current import FROZEN, SEEN, UNTIMED, Current, older
-from xstreamcast.serve.log import Entry, Where
+from xstreamcast.serve.record import Entry, Where
 
 FIRST: Final = 1 << 48
 """The number of the first region that is made here; sources number theirs from 0."""
@@ -73,6 +73,41 @@ class Positions:
         """Regions from this number on have not been spoken of by any source."""
         numbers = [number for _, number in self.names]
         return 1 + max([*numbers, *[number for number in self.current.numbers() if number < FIRST]], default=0)
+
+    def books(self) -> dict[str, Any]:
+        """All that is known, as JSON can say it."""
+        rows: dict[int, tuple[str, _Row, list[int]]] = {}
+        for (doc, member), (row, _) in self.rows.items():
+            rows.setdefault(id(row), (doc, row, []))[2].append(member)
+        return {
+            "next": self.next,
+            "names": [[*region, wire] for region, wire in self.names.items()],
+            "called": [[*region, number] for region, number in self.called.items()],
+            "rows": [
+                [doc, row.hole, [[page.region, page.members] for page in row.pages], members]
+                for doc, row, members in rows.values()
+            ],
+            "inline": [[*filled, regions] for filled, regions in self.inline.items()],
+            "inside": [[*region, *filled] for region, filled in self.inside.items()],
+            "times": [[*region, list(times)] for region, times in self.times.items()],
+            "digests": [[*filled, digest.hex()] for filled, digest in self.digests.items()],
+            "gone": sorted(self.gone),
+        }
+
+    def restore(self, books: dict[str, Any]) -> None:
+        """All that was known."""
+        self.next = books["next"]
+        self.names = {(doc, number): wire for doc, number, wire in books["names"]}
+        self.called = {(doc, wire): number for doc, wire, number in books["called"]}
+        for doc, hole, pages, members in books["rows"]:
+            row = _Row(hole, [_Page(region, list(inside)) for region, inside in pages])
+            of = {member: page for page in row.pages for member in page.members}
+            self.rows.update({(doc, member): (row, of[member]) for member in members})
+        self.inline = {(doc, region, time): regions for doc, region, time, regions in books["inline"]}
+        self.inside = {(doc, region): (where, of, time) for doc, region, where, of, time in books["inside"]}
+        self.times = {(doc, region): set(times) for doc, region, times in books["times"]}
+        self.digests = {(doc, region, time): bytes.fromhex(text) for doc, region, time, text in books["digests"]}
+        self.gone = {(doc, region) for doc, region in books["gone"]}
 
     def replay(self, entry: Entry) -> None:
         """A record of the log, at a restart: what was made then is made again, so that all numbers are as they were."""

@@ -2,21 +2,25 @@
 
 A query that is started again numbers its regions anew. So that they are not taken for those of the run before, they are
 shifted behind all that the stream has spoken of; the new root takes the place of the old one, and with it the answer.
+The answer's tag structure is announced first. Another query whose answer has other tags is refused (XSC0021): clients
+have been told the old ones.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from xstreamcast.errors import error
+from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.change import ROOT, Change, ContentChange, Eos
 from xstreamcast.serve.client import Publisher, parse_address
 
 if TYPE_CHECKING:
+    from xstreamcast.model.structure import Structure
     from xstreamcast.run.continuous.inflow import Inflow
     from xstreamcast.run.continuous.query import ContinuousQuery
     from xstreamcast.run.continuous.shelf import Emitted
@@ -38,11 +42,15 @@ class Publication:
         self.inflow = inflow
         self.publisher = Publisher(parse_address(address, name), token)
         self.waiting: list[Change] = []
+        self.structure: Structure | None = None
         self.last = monotonic()
 
     def told(self, n: int, number: int, query: ContinuousQuery, emitted: list[Emitted], lag: float) -> None:
         """What the query tells, when it is its own."""
         if number == self.number:
+            if query.structure is not None and query.structure is not self.structure:
+                self._send()
+                self._announce(query.structure)
             self.waiting += [shifted(one.change, self.publisher.next_region) for one in emitted]
 
     def pause(self, arrived: bool) -> None:
@@ -56,11 +64,32 @@ class Publication:
             self.waiting.append(Eos())
         self._send()
 
+    def _announce(self, structure: Structure) -> None:
+        self.structure = structure
+        self._publish([structure])
+
     def _send(self) -> None:
         waiting, self.waiting = self.waiting, []
         if waiting:
-            self.publisher.publish(waiting)
+            if self.structure is None and self.publisher.structured:
+                raise self._another()  # what clients were told of its tags would not hold
+            self._publish(waiting)
         self.last = monotonic()
+
+    def _publish(self, items: Sequence[Change | Structure]) -> None:
+        try:
+            self.publisher.publish(items)
+        except XStreamError as fault:
+            if fault.code == "XSC0021":
+                raise self._another() from None
+            if fault.code == "XSC0107":
+                raise error(fault.code, fault.message, hint="publish under another name") from None
+            raise
+
+    def _another(self) -> XStreamError:
+        """A stream has one structure, which may grow: the answers of two queries are two streams."""
+        hint = "publish under another name: what has been said of a stream's tags is not taken back"
+        return error("XSC0021", f"{self.publisher.address} has the tags of another query's answer", hint=hint)
 
 
 def shifted(change: Change, by: int) -> Change:

@@ -5,7 +5,7 @@
     GET    /streams                     all streams
     GET    /streams/NAME                one of them
     GET    /streams/NAME/structure      its tag structure
-    GET    /streams/NAME/log            its log: ?since=N&limit=L
+    GET    /streams/NAME/log            its log: ?since=N&until=M&limit=L
     GET    /streams/NAME/tune           WebSocket: ?from=beginning, ?from=now, ?since=N
     PUT    /streams/NAME                register it (token); the body may be its tag structure
     DELETE /streams/NAME                unregister it (token); its log stays
@@ -107,6 +107,8 @@ class _Service:
             return self._answer(request, fault.status, error("XSC0102", fault.reason, hint=hint), {})
         except TimeoutError:
             return self._answer(request, 408, error("XSC0102", "what was announced did not come in time"), {})
+        finally:
+            self.station.answered(request.transport)
 
     def _answer(
         self, request: web.Request, status: int, fault: XStreamError, headers: dict[str, str]
@@ -192,9 +194,12 @@ class _Service:
         asked = request.query.get("limit", "1000")
         if not (asked.isascii() and asked.isdecimal() and 0 < int(asked[:9]) <= _LOG_LIMIT):
             raise _refused(400, f"limit is a number from 1 to {_LOG_LIMIT}")
+        until = request.query.get("until", str(channel.log.head))
+        if not (until.isascii() and until.isdecimal() and since <= int(until[:18]) <= channel.log.head):
+            raise _refused(400, "until is a number from since to the head of the log")
         await channel.durable()
-        entries = list(channel.log.read(since, int(asked), _LOG_BYTES))
-        return web.Response(body=channel.message(entries), content_type="application/octet-stream")
+        data, _, _ = channel.stretch(since, int(asked), _LOG_BYTES, int(until))
+        return web.Response(body=data, content_type="application/octet-stream")
 
     # ------------------------------------------------------------------------------------------------- tuning in
 
@@ -219,7 +224,7 @@ class _Service:
             raise _refused(400, "this is a WebSocket", "use xcast listen, or any WebSocket client")
         await socket.prepare(request)
         listener = Listener(transport, request.remote or "")
-        self.station.sockets.add(socket)
+        self.station.sockets[socket] = channel
         try:
             catching_up = asyncio.create_task(self._catch_up(channel, listener, socket, since))
             try:
@@ -227,7 +232,7 @@ class _Service:
             finally:
                 catching_up.cancel()
         finally:
-            self.station.sockets.discard(socket)
+            self.station.sockets.pop(socket, None)
             channel.leave(listener)
         return socket
 
@@ -239,10 +244,9 @@ class _Service:
                 await socket.send_bytes(first)
             while since < channel.log.head:
                 await channel.durable()
-                entries = list(channel.log.read(since, size=self.limits.message))
-                await socket.send_bytes(channel.message(entries))
-                listener.sent += len(entries)
-                since = entries[-1].n
+                data, count, since = channel.stretch(since, size=self.limits.message)
+                await socket.send_bytes(data)
+                listener.sent += count
                 await asyncio.sleep(0)
         except (ConnectionError, RuntimeError):
             return  # it is gone; who hears it, sees that too

@@ -35,6 +35,8 @@ from xstreamcast.serve.channel import Incoming
 Batch = list[Incoming | Diagnostic]
 POLL: Final = 0.1
 ENDLESS: Final = 1 << 62
+LIMIT: Final = 32 << 20
+"""The largest fragment: a message of a server has at most twice that."""
 
 _TOGETHER: Final = 256
 _AHEAD: Final = 4
@@ -69,13 +71,13 @@ def _incoming(arrival: Arrival, mark: str) -> Incoming | Diagnostic:
 def _piped() -> Iterator[Batch]:
     """Standard input as it comes. Not through Python's buffer: it would be locked by the wait when the server stops."""
     chunks = plain_chunks(iter(lambda: os.read(0, _CHUNK), b""), "<stdin>")
-    for arrival in FragmentReader(chunks, source="<stdin>"):
+    for arrival in FragmentReader(chunks, source="<stdin>", limit=LIMIT):
         yield [_incoming(arrival, "")]
 
 
 def _file(path: Path, since: int) -> Iterator[Batch]:
     """What a file brings after an offset. It is read from its beginning, which says how to read the rest."""
-    arrivals = (arrival for arrival in read_stream(path) if arrival.end > since)
+    arrivals = (arrival for arrival in read_stream(path, limit=LIMIT) if arrival.end > since)
     while batch := [_incoming(arrival, str(arrival.end)) for arrival in islice(arrivals, _TOGETHER)]:
         yield batch
 
@@ -84,22 +86,27 @@ async def _folder(folder: Path, mark: str) -> AsyncIterator[Batch]:
     """The files of a folder in name order, as they appear, until one of them brings eos."""
     last, since, form = (*mark.rsplit(":", 2),) if mark else ("", "0", "")
     state = ReaderState(form=cast(Form | None, form or None), rooted=bool(mark))
-    resumed = last
+    resumed, home = last, folder.resolve()
     while True:
-        names = sorted(path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+        names = sorted(path.name for path in folder.iterdir() if _is_own(path, home))
         for name in names:
             if name < last or (name == last and name != resumed):
                 continue
             skip = int(since) if name == resumed else 0
             resumed, last = "", name
             state = ReaderState(form=state.form, rooted=state.rooted)
-            reader = FragmentReader(plain_xml(folder / name), source=str(folder / name), state=state)
+            reader = FragmentReader(plain_xml(folder / name), source=str(folder / name), state=state, limit=LIMIT)
             arrivals = (arrival for arrival in reader if arrival.end > skip)
             while found := await asyncio.to_thread(list, islice(arrivals, _TOGETHER)):
                 yield [_incoming(arrival, f"{name}:{arrival.end}:{state.form or ''}") for arrival in found]
                 if any(isinstance(arrival.item, Eos) for arrival in found):
                     return
         await asyncio.sleep(POLL)
+
+
+def _is_own(path: Path, folder: Path) -> bool:
+    """Whether a path is a file of a folder: not hidden, and no link that leads out of it to what is not for the air."""
+    return not path.name.startswith(".") and path.is_file() and path.resolve().is_relative_to(folder)
 
 
 async def _in_thread(batches: Callable[[], Iterator[Batch]]) -> AsyncIterator[Batch]:

@@ -9,19 +9,24 @@ import os
 import re
 import signal
 import socket
+import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
+from errno import EADDRINUSE
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.structure import Structure
 from xstreamcast.serve.carousel import Carousel
 from xstreamcast.serve.channel import Channel, Incoming, Sync
+from xstreamcast.serve.compaction import Keep, compact
 from xstreamcast.serve.limits import Limits
+from xstreamcast.serve.log import SEGMENT
 from xstreamcast.serve.sources import follow
 
 if TYPE_CHECKING:
@@ -44,10 +49,28 @@ def check_name(name: str) -> str:
     return name
 
 
+@dataclass(slots=True)
+class _Visit:
+    """What a connection has asked for: how often, and when it was answered; None while it is not."""
+
+    requests: int = 0
+    served: float | None = None
+
+
+class _TurnedAway(asyncio.Protocol):
+    """A connection more than the server has: it is told so, and that is all."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport)
+        transport.write(b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 30\r\nConnection: close\r\n\r\n")
+        transport.close()
+
+
 class Station:
     """A broadcast server. ``folder`` holds the logs; one process has it at a time.
 
-    ``cycle`` is the length of a carousel's cycle in seconds, ``bandwidth`` the bytes a second it may take of a stream.
+    ``cycle`` is the length of a carousel's cycle in seconds, ``bandwidth`` the bytes a second it may take of a stream,
+    ``keep`` how much of a log is kept whole.
     """
 
     def __init__(
@@ -59,6 +82,7 @@ class Station:
         cycle: float = CYCLE,
         bandwidth: float = BANDWIDTH,
         sync: Sync = "second",
+        keep: Keep | None = None,
     ) -> None:
         self.folder = folder
         self.token = token
@@ -66,13 +90,14 @@ class Station:
         self.cycle = cycle
         self.bandwidth = bandwidth
         self.sync = sync
+        self.keep = keep
         self.channels: dict[str, Channel] = {}
         self.carousels: dict[str, Carousel] = {}
-        self.sockets: set[web.WebSocketResponse] = set()
+        self.sockets: dict[web.WebSocketResponse, Channel] = {}
         self.counts: Counter[str] = Counter()
         self.port = 0
         self._tasks: dict[str, list[asyncio.Task[None]]] = {}
-        self._greeted: WeakSet[Any] = WeakSet()
+        self._visits: WeakKeyDictionary[Any, _Visit] = WeakKeyDictionary()
         self._server: asyncio.Server | None = None
         self._runner: web.AppRunner | None = None
         self._lock = -1
@@ -87,12 +112,15 @@ class Station:
                 raise error("XSC0106", f"there are {self.limits.streams} streams already", hint="unregister some")
             folder = self.folder / name
             (folder / _OFF).unlink(missing_ok=True)
-            channel = self.channels[name] = Channel(name, folder, self.limits, self.sync)
+            segment = SEGMENT if self.keep is None else self.keep.segment
+            channel = self.channels[name] = Channel(name, folder, self.limits, self.sync, segment)
             self.carousels[name] = Carousel(channel, self.cycle, self.bandwidth)
             if channel.log.repaired:
                 _LOGGER.warning("%s: %d torn bytes at the end of its log are cut off", name, channel.log.repaired)
             self._run(name, channel.run())
             self._run(name, self.carousels[name].run())
+            if self.keep is not None:
+                self._run(name, self._compact(channel, self.keep))
         if structure is not None:
             taken = channel.take("registry", [Incoming(structure)])
             if taken.refused:
@@ -104,8 +132,7 @@ class Station:
         channel = self.channels.pop(name)
         del self.carousels[name]
         await self._cancel(self._tasks.pop(name, []))
-        for listener in list(channel.live):
-            listener.outlet.close()
+        await self._goodbye([socket for socket, of in self.sockets.items() if of is channel], b"unregistered")
         channel.close()
         (self.folder / name / _OFF).touch()
 
@@ -128,6 +155,18 @@ class Station:
         except (XStreamError, OSError) as fault:
             self.counts["failed_sources"] += 1
             _LOGGER.error("%s: its source has failed, and the stream goes on without it: %s", channel.name, fault)
+
+    async def _compact(self, channel: Channel, keep: Keep) -> None:
+        """Compact a log whenever that is due, until cancelled."""
+        while True:
+            await asyncio.sleep(self.limits.tidying)
+            first = keep.due(channel.log, time.time())
+            if first is not None:
+                try:
+                    await compact(channel, first)
+                except XStreamError as fault:
+                    self.counts["failed_compactions"] += 1
+                    _LOGGER.warning("%s: %s", channel.name, fault)
 
     def _diagnosed(self, channel: Channel, found: Diagnostic) -> None:
         self.counts["diagnostics"] += 1
@@ -170,15 +209,21 @@ class Station:
         assert server is not None
 
         def connection() -> asyncio.Protocol:
+            if len(self.connections) >= self.limits.connections:
+                self.counts["turned_away"] += 1
+                return _TurnedAway()
             made: Any = server()
-            asyncio.get_running_loop().call_later(self.limits.patience, self._impatient, made)
+            asyncio.get_running_loop().call_later(self.limits.patience, self._silent, made)
             return made  # type: ignore[no-any-return]  # aiohttp's protocol
 
         try:
             self._server = await asyncio.get_running_loop().create_server(connection, host, port, backlog=1024)
         except OSError as fault:
             await self.stop()
-            raise error("XSC0102", f"cannot listen on {host}:{port}: {fault.strerror}", hint="--port 0: any") from None
+            number = fault.errno or 0
+            why = os.strerror(number) if number > 0 else fault.strerror
+            hint = "another port with --port, or any that is free: --port 0" if fault.errno == EADDRINUSE else ""
+            raise error("XSC0102", f"cannot listen on {host}:{port}: {why}", hint=hint) from None
         for listening in self._server.sockets:
             # What the system keeps for a client is bounded too; connections inherit it.
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.limits.queue)
@@ -196,19 +241,40 @@ class Station:
             hint = "one server has a folder of logs at a time: --log"
             raise error("XSC0100", f"{self.folder} is in use", hint=hint) from None
 
-    def greeted(self, transport: object) -> None:
+    def greeted(self, transport: asyncio.Transport | None) -> None:
         """A connection has said what it wants."""
-        if transport is not None:
-            self._greeted.add(transport)
         self.counts["requests"] += 1
+        if transport is not None:
+            visit = self._visits.setdefault(transport, _Visit())
+            visit.requests += 1
+            visit.served = None
 
-    def _impatient(self, protocol: Any) -> None:
+    def answered(self, transport: asyncio.Transport | None) -> None:
+        """A connection is about to get its answer, and may say something else then."""
+        if transport is not None:
+            visit, loop = self._visits[transport], asyncio.get_running_loop()
+            visit.served = loop.time()
+            loop.call_later(self.limits.patience, self._idle, transport, visit.requests)
+
+    def _silent(self, protocol: Any) -> None:
         """A connection that has not said what it wants is let go."""
         transport = protocol.transport
-        if transport is not None and transport not in self._greeted:
+        if transport is not None and transport not in self._visits:
             self.counts["half_open"] += 1
             _LOGGER.warning("a connection from %s said nothing", transport.get_extra_info("peername"))
             transport.abort()
+
+    def _idle(self, transport: asyncio.Transport, requests: int) -> None:
+        """A connection that says nothing more, or does not take its answer, is let go."""
+        visit, loop = self._visits[transport], asyncio.get_running_loop()
+        if transport.is_closing() or visit.served is None or visit.requests != requests:
+            return
+        waiting = transport.get_write_buffer_size()
+        if waiting and loop.time() - visit.served < self.limits.delivery:
+            loop.call_later(self.limits.patience, self._idle, transport, requests)
+            return
+        self.counts["slow_readers" if waiting else "idle"] += 1
+        transport.abort()
 
     def refused(self, peer: str, what: str, status: int, fault: XStreamError) -> None:
         """Something was refused: it is counted and logged, on one line."""
@@ -242,11 +308,7 @@ class Station:
         for channel in self.channels.values():
             for data, fragments in channel.fresh():
                 channel.push(data, fragments)
-        goodbyes = [one.close(code=1001, message=b"the server stops") for one in list(self.sockets)]
-        if goodbyes:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(2.0):
-                    await asyncio.gather(*goodbyes, return_exceptions=True)
+        await self._goodbye(list(self.sockets), b"the server stops")
         if self._runner is not None:
             await self._runner.cleanup()
         for channel in self.channels.values():
@@ -256,7 +318,21 @@ class Station:
             os.close(self._lock)
             self._lock = -1
 
+    async def _goodbye(self, sockets: list[web.WebSocketResponse], why: bytes) -> None:
+        if sockets:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(2.0):
+                    await asyncio.gather(
+                        *[one.close(code=1001, message=why) for one in sockets], return_exceptions=True
+                    )
+
     # ------------------------------------------------------------------------------------------------- telling
+
+    @property
+    def connections(self) -> list[Any]:
+        """All that are open."""
+        server = None if self._runner is None else self._runner.server
+        return [] if server is None else server.connections
 
     @property
     def listening(self) -> int:
@@ -269,6 +345,7 @@ class Station:
         return {
             "name": name,
             "log": channel.log.id,
+            "first": channel.log.first,
             "head": channel.log.head,
             "bytes": channel.log.size,
             "structure": channel.current.structure is not None,
@@ -284,7 +361,7 @@ class Station:
         lines += [f'xcast_events_total{{event="{name}"}} {count}' for name, count in sorted(self.counts.items())]
         for name, channel in sorted(self.channels.items()):
             told = self.described(name)
-            for figure in ("head", "bytes", "current", "listeners"):
+            for figure in ("first", "head", "bytes", "current", "listeners"):
                 lines.append(f'xcast_stream_{figure}{{stream="{name}"}} {told[figure]}')
             lines.append(f'xcast_cycle{{stream="{name}"}} {told["cycle"]["number"]}')
             lines += [

@@ -1,0 +1,143 @@
+"""The processes of ``xcast demo``: a broadcast server and the bank that publishes to it, gone whenever the demo is."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from xstreamcast.errors import error
+from xstreamcast.serve import SCHEME
+
+
+class Child:
+    """A process of the demo's own, which ends when we do, whatever becomes of us: it is tied to a pipe that we hold.
+
+    It is in a group of its own, for Ctrl-C is for us.
+    """
+
+    def __init__(self, title: str, code: str, given: list[Any], token: str) -> None:
+        self.title = title
+        call = f"import json; from xstreamcast.cli.demo_bank import main, tied; {code.format(repr(json.dumps(given)))}"
+        package = str(Path(__file__).resolve().parents[2])
+        paths = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", call],
+            env={**os.environ, "PYTHONPATH": paths, "XCAST_TOKEN": token},
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, process_group=0,
+        )  # fmt: skip
+        self.said: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+
+    def listen(self) -> None:
+        """Keep what it says from now on, and do not let it wait for being read."""
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        self.said.extend(line.rstrip() for line in self.process.stderr)
+
+    def tell(self, count: int) -> None:
+        """So many fragments have been read."""
+        assert self.process.stdin is not None
+        with suppress(OSError):  # it is gone: who waits for the end sees that
+            self.process.stdin.write(f"{count}\n")
+            self.process.stdin.flush()
+
+    def check(self) -> None:
+        """Raise if it has failed."""
+        if self.process.poll() not in (None, 0):
+            self._reader.join(5.0)
+            said = self.said[-1] if self.said else f"status {self.process.returncode}"
+            raise error("XSC0066", f"{self.title} has ended: {said}", hint="nothing of it is left; try again")
+
+    def close(self) -> None:
+        """It is gone afterwards."""
+        self.process.terminate()
+        with suppress(OSError):
+            assert self.process.stdin is not None
+            self.process.stdin.close()
+        self.process.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A broadcast server, and the address of the stream it is to have."""
+
+    child: Child
+    address: str
+    token: str
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Server]:
+    """``xcast serve`` on a free port of this machine, its log in a folder."""
+    token = secrets.token_hex(16)
+    given = ["serve", "--log", str(folder), "--port", "0", "--cycle", "5"]
+    child = Child("the server", "from xstreamcast.cli import main; tied(); main(json.loads({}))", given, token)
+    try:
+        assert child.process.stderr is not None
+        ready = child.process.stderr.readline()
+        port = re.search(r"serving on http://127\.0\.0\.1:(\d+)/", ready)
+        child.listen()
+        if port is None:
+            child.said.insert(0, ready.rstrip())
+            child.process.wait()
+            child.check()
+            raise error("XSC0066", f"the server says: {ready.rstrip()}")
+        yield Server(child, f"{SCHEME}127.0.0.1:{port[1]}/credit", token)
+    finally:
+        child.close()
+
+
+@contextmanager
+def publishing(server: Server, factor: float, seed: int, seconds: float | None) -> Iterator[Child]:
+    """The bank, which publishes to a server."""
+    bank = Child("the bank", "main(*json.loads({}))", [server.address, factor, seed, seconds], server.token)
+    bank.listen()
+    try:
+        yield bank
+    finally:
+        bank.close()
+
+
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """A second Ctrl-C must not leave half of it behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in _ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def orderly() -> Iterator[None]:
+    """Whoever ends us, by kill or by closing the terminal, ends us as Ctrl-C does: all children are gone first."""
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
