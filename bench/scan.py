@@ -233,18 +233,17 @@ def run() -> None:
 
 
 def _threads(path: str, size: int) -> None:
-    from xstreamcast.scan.automaton import Action, Automaton, Target
+    from xstreamcast.scan.automaton import Action, Target
+    from xstreamcast.scan.documents import document_batches
     from xstreamcast.scan.path import parse_path
-    from xstreamcast.scan.scanner import Scanner
-    from xstreamcast.scan.split import scan_parallel
 
+    name = parse_path("/site/people/person/name")
     rows = []
     for threads in (1, 2):
         best = float("inf")
         for _ in range(3):
-            automaton = Automaton([Target(parse_path("/site/people/person/name"), Action.CAPTURE)])
             began = time.perf_counter()
-            for _batch in scan_parallel(path, Scanner(automaton, path), threads):
+            for _batch in document_batches(path, [Target(name, Action.PROJECT, 0)], [name], threads=threads):
                 pass
             best = min(best, time.perf_counter() - began)
         rows.append((str(threads), f"{best:.3f}", f"{size / best / 1e9:.2f}"))

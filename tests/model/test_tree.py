@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.axes import ancestors, following, following_siblings, preceding, preceding_siblings
-from xstreamcast.model.build import TreeBuilder, copy_tree
+from xstreamcast.model.build import TreeBuilder
 from xstreamcast.model.interop import from_lxml, to_lxml
 from xstreamcast.model.names import ELEMENT, intern
 from xstreamcast.model.parse import parse, parse_file
@@ -87,7 +87,9 @@ def test_descendants_of_a_name_come_from_an_index() -> None:
 
 def test_a_subtree_is_copied_with_new_identity() -> None:
     node = parse(XML).children()[1].children()[0]
-    copy = copy_tree(node)
+    builder = TreeBuilder()
+    builder.copy(node)
+    copy = builder.finish().root
     assert copy != node
     assert copy.parent is None
     assert copy.string == node.string

@@ -68,7 +68,6 @@ def joined(batches: Sequence[BatchDocument]) -> Joined:
         tree = batch.tree
         assert [element.offset for element in batch.began] == last
         last = [element.offset for element in batch.open]
-        assert batch.continued <= min(len(batch.began), len(batch.open))
         made: dict[int, Joined] = {0: document}
         old = {element.row: spanning[element.offset] for element in batch.began}
         for row in range(1, len(tree)):

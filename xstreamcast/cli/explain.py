@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 import typer
 
@@ -20,6 +20,13 @@ def explain_command(
     var: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A variable that will be given with query --var.")
     ] = None,
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TAG|PATH|*", help="Regions that will be declared fixed with watch --fixed."),
+    ] = None,
+    emit: Annotated[
+        str, typer.Option(metavar="MODE", help="How a query over streams is followed: eager, certain or optimistic.")
+    ] = "eager",
     dot: Annotated[bool, typer.Option("--dot", help="Print the stream data-flow graph for Graphviz instead.")] = False,
     engine: Annotated[
         str, typer.Option(metavar="ENGINE", help="embedded, or spark: adds the stages and what runs in each.")
@@ -43,9 +50,12 @@ def explain_command(
     from xstreamcast.cli.files import read_structures
     from xstreamcast.lang.files import read_query
     from xstreamcast.plan.explain.explanation import explain
+    from xstreamcast.plan.modes.rewrite import Emission
 
     if (query is None) == (file is None):
         raise typer.BadParameter("give a query, or -f FILE, not both")
+    if emit not in get_args(Emission):
+        raise typer.BadParameter(f"--emit is one of {', '.join(get_args(Emission))}")
     if engine not in ("embedded", "spark"):
         raise typer.BadParameter("--engine is one of embedded, spark")
     text = read_query(file) if file is not None else query or ""
@@ -55,6 +65,8 @@ def explain_command(
         variables=[given.partition("=")[0] for given in var or ()],
         base_uri=None if file is None else file.absolute().as_uri(),
         source=str(file) if file else "query",
+        fixed=fixed,
+        emit=cast(Emission, emit),
     )
     for warning in explanation.warnings:
         print(f"xcast: warning: {warning}", file=sys.stderr)

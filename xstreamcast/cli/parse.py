@@ -31,6 +31,7 @@ def parse_command(
     from xstreamcast.lang.files import read_query
     from xstreamcast.lang.outline import outline
     from xstreamcast.lang.printer import to_xquery
+    from xstreamcast.run.query import warning_texts
 
     if (query is None) == (file is None):
         raise typer.BadParameter("give a query, or -f FILE, not both")
@@ -43,7 +44,6 @@ def parse_command(
         found = read_structure(Path(path))
         structures[name or found.stream or Path(path).stem] = found
     module = parse(text, source=str(file) if file else "query", structures=structures)
-    for warning in module.warnings:
-        hint = f" (hint: {warning.hint})" if warning.hint else ""
-        print(f"xcast: warning: {module.source.place(warning.span)} {warning.message}{hint}", file=sys.stderr)
+    for warning in warning_texts(module):
+        print(f"xcast: warning: {warning}", file=sys.stderr)
     print(to_xquery(module) if xquery else outline(module))

@@ -54,7 +54,9 @@ def _source(name: str) -> Any:
     if name == "-":
         return _standard_input()
     path = Path(name)
-    if not path.exists() or path.is_dir():
+    if path.is_dir():
+        raise error("XSC0006", f"{name} is a folder", hint="name a file in it")
+    if not path.exists():
         raise error("XSC0006", f"no file {name}", hint="a query comes first, then the file it looks at")
     return path
 
@@ -105,7 +107,7 @@ def query_command(
 
       curl -s https://example.org/feed.xml | xcast query '//title/string()' --lines
 
-      zcat dump.xml.gz | xcast query 'count(//page[redirect])'
+      zcat dump.xml.gz | xcast query 'count(//page\\[redirect])'
 
       xcast query -f report.xq --doc auction.xml=site.xml --var year=2024 --indent
 
@@ -113,7 +115,7 @@ def query_command(
 
       xcast query 'count(//item)' auction.xml --engine spark --master spark://127.0.0.1:7077
     """
-    from xstreamcast.cli.terminal import Diagnostics, readers_may_leave, scan_progress
+    from xstreamcast.cli.terminal import Diagnostics, scan_progress
     from xstreamcast.model.serialise import grows
     from xstreamcast.run.inputs import Scanning, ignored
     from xstreamcast.run.query import compile
@@ -156,12 +158,11 @@ def query_command(
             raise typer.BadParameter("--engine spark reads files: tasks cannot read the standard input of another")
         from xstreamcast.cli.query_spark import query_on_spark
 
-        with readers_may_leave():
-            query_on_spark(
-                text, _output(_parameters(compiled, method, indent), lines, None), master=master, lines=lines,
-                context=name, docs=pairs(doc, "--doc"), streams=streams, now=now, base_uri=base,
-                variables={key: Untyped(value) for key, value in given.items()}, source=str(query_file or "query"),
-            )  # fmt: skip
+        query_on_spark(
+            text, _output(_parameters(compiled, method, indent), lines, None), master=master, lines=lines,
+            context=name, docs=pairs(doc, "--doc"), streams=streams, now=now, base_uri=base,
+            variables={key: Untyped(value) for key, value in given.items()}, source=str(query_file or "query"),
+        )  # fmt: skip
         return
     report = Diagnostics()
     known = _streams(compiled, {key: _source(value) for key, value in streams.items()}, structures, now, report)
@@ -178,29 +179,27 @@ def query_command(
         stdout.flush()
 
     try:
-        with readers_may_leave():
-            result = compiled(
-                context=None if name is None else _source(name),
-                docs=docs,
-                variables={key: Untyped(value) for key, value in given.items()},
-                streams=known,
-                now=now if known is None else known.now,
-                scanning=Scanning(
-                    threads,
-                    spool=spool,
-                    progress=progress or ignored,
-                    pause=pause,
-                    grow=not lines and grows(parameters),
-                ),
-            )
-            outputs.append(_output(parameters, lines, progress))
-            outputs[0].extend(result.consume())
-            if not lines:
-                outputs[0].write("\n")
+        result = compiled(
+            context=None if name is None else _source(name),
+            docs=docs,
+            variables={key: Untyped(value) for key, value in given.items()},
+            streams=known,
+            now=now if known is None else known.now,
+            scanning=Scanning(
+                threads,
+                spool=spool,
+                progress=progress or ignored,
+                pause=pause,
+                grow=not lines and grows(parameters),
+            ),
+        )
+        outputs.append(_output(parameters, lines, progress))
+        outputs[0].extend(result.consume())
+        if not lines:
+            outputs[0].write("\n")
     except KeyboardInterrupt:
-        sys.stdout.flush()
-        print("xcast: interrupted", file=sys.stderr)
-        sys.exit(130)
+        stdout.flush()  # what is known is shown
+        raise
     finally:
         if progress is not None:
             progress.close()

@@ -7,7 +7,8 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import UnsupportedOperation
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
@@ -124,22 +125,28 @@ def readers_may_leave() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        # The interpreter must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        abandon_stdout()
         sys.exit(0)
+
+
+def abandon_stdout() -> None:
+    """What is still to be written goes nowhere: the interpreter must not complain at exit."""
+    with suppress(UnsupportedOperation):  # it is no file of the system's: nobody will complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
 def output(path: str | Path | None) -> Iterator[BinaryIO]:
     """Where results go: standard output for None or ``-``, or a file that appears when it is whole."""
     if path is None or str(path) == "-":
-        with readers_may_leave():
-            yield cast(BinaryIO, sys.stdout.buffer)
+        yield cast(BinaryIO, sys.stdout.buffer)
         return
     final = Path(path)
     if final.is_dir():
         raise error("XSC0006", f"{final} is a folder", hint="name a file in it")
-    partial = final.with_name(f".{final.name}.part")
+    # A device, a pipe or a link is written to where it is: a file in its place would take it away.
+    in_place = final.is_symlink() or (final.exists() and not final.is_file())
+    partial = final if in_place else final.with_name(f".{final.name}.part")
     try:
         file = open(partial, "wb")  # noqa: SIM115 - closed below, on every way out
     except OSError as fault:
@@ -151,7 +158,9 @@ def output(path: str | Path | None) -> Iterator[BinaryIO]:
                     yield cast(BinaryIO, packed)
             else:
                 yield file
-        os.replace(partial, final)
+        if not in_place:
+            os.replace(partial, final)
     except BaseException:
-        partial.unlink(missing_ok=True)
+        if not in_place:
+            partial.unlink(missing_ok=True)
         raise

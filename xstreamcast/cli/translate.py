@@ -48,6 +48,7 @@ def translate_command(
     from xstreamcast.lang.link import parse
     from xstreamcast.plan.translate.program import STRATEGIES, brought_structures, translate_module
     from xstreamcast.run.library import known_function
+    from xstreamcast.run.query import warning_texts
 
     if (query is None) == (file is None):
         raise typer.BadParameter("give a query, or -f FILE, not both")
@@ -74,9 +75,8 @@ def translate_command(
         structures={**brought, **structures},
         known_functions=known_function,
     )
-    for warning in module.warnings:
-        hint = f" (hint: {warning.hint})" if warning.hint else ""
-        print(f"xcast: warning: {module.source.place(warning.span)} {warning.message}{hint}", file=sys.stderr)
+    for warning in warning_texts(module):
+        print(f"xcast: warning: {warning}", file=sys.stderr)
     text = translate_module(
         module, chosen, streams=files, structures=structures, brought=brought, now=now, rooted=assume == "rooted"
     )

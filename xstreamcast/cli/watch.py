@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.inflow import Inflow
     from xstreamcast.run.continuous.query import ContinuousQuery
     from xstreamcast.run.continuous.shelf import Emitted
+    from xstreamcast.serve.reception import Reception
 
 FORMATS: Final = ("live", "changes", "json", "xml")
 ENGINES: Final = ("embedded", "spark")
@@ -55,6 +56,14 @@ def watch_command(
         str | None,
         typer.Option(metavar="ROOTED", help="rooted: do not open fragments that are there for their holes only."),
     ] = None,
+    fixed: Annotated[
+        list[str],
+        typer.Option(
+            metavar="TAG|PATH|*",
+            help="Regions that keep their first content: later changes of them are ignored, and what is fixed from the "
+            "root down is not kept once told. --fixed name --fixed /site/people, or --fixed '*'.",
+        ),
+    ] = [],  # noqa: B006
     lateness: Annotated[
         list[str], typer.Option(metavar="[NAME=]DURATION", help="Put aside what is later than this, such as PT1M.")
     ] = [],  # noqa: B006
@@ -91,6 +100,8 @@ def watch_command(
       xcast watch 'count(stream("s")//item)' 'sum(stream("s")//price)' --stream s=incoming/ --format live
 
       generator | xcast watch -f alerts.xq --stream feed=- --format changes > alerts.xml
+
+      generator | xcast watch 'stream("log")//error' --stream log=- --fixed '*' --format changes
     """
     from xstreamcast.cli.query import pairs
     from xstreamcast.cli.terminal import Diagnostics, readers_may_leave
@@ -115,6 +126,8 @@ def watch_command(
         raise typer.BadParameter(f"--engine is one of {', '.join(ENGINES)}")
     if engine == "embedded" and (checkpoint is not None or batch is not None or master != "local[2]"):
         raise typer.BadParameter("--master, --checkpoint and --batch belong to --engine spark")
+    if engine == "spark" and fixed:
+        raise typer.BadParameter("--fixed belongs to --engine embedded")
     if format == "changes" and len(texts) > 1:
         raise typer.BadParameter("the changes of several queries are several streams: --format json, or --publish")
     sources, published = pairs(stream, "--stream"), pairs(publish, "--publish")
@@ -152,6 +165,7 @@ def watch_command(
         now=now,
         lateness=_lateness(lateness) if lateness else None,
         assume=assume,
+        fixed=fixed or None,
         names=[*published, *["answer"] * len(texts)][: len(texts)],
         report=report,
     )
@@ -173,7 +187,11 @@ def watch_command(
                 for name, source in sources.items():
                     inflow.load(source, name)  # nobody wants to know what happens meanwhile
             else:
-                _follow(inflow, arrivals(sources, until_idle, pause), sinks)
+                receptions: dict[str, Reception] = {}
+                for sink in sinks:
+                    if isinstance(sink, Screen):
+                        sink.view.receptions = receptions
+                _follow(inflow, arrivals(sources, until_idle, pause, receptions), sinks)
         except KeyboardInterrupt:
             interrupted = True
         except BaseException:

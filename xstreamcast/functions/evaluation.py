@@ -45,13 +45,13 @@ def trace(items: list[Item], label: str = "") -> list[Item]:
     return items
 
 
-@function("fn:position", "", "xs:integer", context=True)
+@function("fn:position", "", "xs:integer", focus=True)
 def position(context: DynamicContext) -> int:
     context.require_item("fn:position()")
     return context.position
 
 
-@function("fn:last", "", "xs:integer", context=True)
+@function("fn:last", "", "xs:integer", focus=True)
 def last(context: DynamicContext) -> int:
     context.require_item("fn:last()")
     return context.size

@@ -12,7 +12,7 @@ from xstreamcast.model.convert import atomize, single_boolean
 from xstreamcast.model.function import Array, FunctionItem
 
 
-@function("fn:function-lookup", "xs:QName, xs:integer", "function(*)?", context=True)
+@function("fn:function-lookup", "xs:QName, xs:integer", "function(*)?", focus=True)
 def function_lookup(context: DynamicContext, name: QName, arity: int) -> FunctionItem | None:
     own = context.functions(name, arity)
     if own is not None:

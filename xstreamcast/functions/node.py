@@ -20,7 +20,7 @@ def node_name(node: Node | None) -> QName | None:
     return None if node is None else node.name
 
 
-@function("fn:node-name", "", "xs:QName?", context=True)
+@function("fn:node-name", "", "xs:QName?", focus=True)
 def node_name_of_context(context: DynamicContext) -> QName | None:
     return context.require_node("fn:node-name()").name
 
@@ -31,7 +31,7 @@ def nilled(node: Node | None) -> bool | None:
     return False if node is not None and node.kind == ELEMENT else None
 
 
-@function("fn:nilled", "", "xs:boolean?", context=True)
+@function("fn:nilled", "", "xs:boolean?", focus=True)
 def nilled_of_context(context: DynamicContext) -> bool | None:
     return nilled(context.require_node("fn:nilled()"))
 
@@ -41,7 +41,7 @@ def string(item: Item | None) -> str:
     return "" if item is None else string_of(item)
 
 
-@function("fn:string", "", "xs:string", context=True)
+@function("fn:string", "", "xs:string", focus=True)
 def string_of_context(context: DynamicContext) -> str:
     return string_of(context.require_item("fn:string()"))
 
@@ -51,7 +51,7 @@ def data(items: list[Item]) -> list[Item]:
     return atomize(items)
 
 
-@function("fn:data", "", "xs:anyAtomicType*", context=True)
+@function("fn:data", "", "xs:anyAtomicType*", focus=True)
 def data_of_context(context: DynamicContext) -> list[Item]:
     return atomize([context.require_item("fn:data()")])
 
@@ -65,7 +65,7 @@ def base_uri(node: Node | None) -> AnyURI | None:
     return None if node is None else _uri(node.base_uri)
 
 
-@function("fn:base-uri", "", "xs:anyURI?", context=True)
+@function("fn:base-uri", "", "xs:anyURI?", focus=True)
 def base_uri_of_context(context: DynamicContext) -> AnyURI | None:
     return _uri(context.require_node("fn:base-uri()").base_uri)
 
@@ -75,7 +75,7 @@ def document_uri(node: Node | None) -> AnyURI | None:
     return None if node is None else _uri(node.document_uri)
 
 
-@function("fn:document-uri", "", "xs:anyURI?", context=True)
+@function("fn:document-uri", "", "xs:anyURI?", focus=True)
 def document_uri_of_context(context: DynamicContext) -> AnyURI | None:
     return _uri(context.require_node("fn:document-uri()").document_uri)
 
@@ -85,7 +85,7 @@ def name(node: Node | None) -> str:
     return "" if node is None or node.name is None else str(node.name)
 
 
-@function("fn:name", "", "xs:string", context=True)
+@function("fn:name", "", "xs:string", focus=True)
 def name_of_context(context: DynamicContext) -> str:
     return name(context.require_node("fn:name()"))
 
@@ -95,7 +95,7 @@ def local_name(node: Node | None) -> str:
     return "" if node is None or node.name is None else node.name.local
 
 
-@function("fn:local-name", "", "xs:string", context=True)
+@function("fn:local-name", "", "xs:string", focus=True)
 def local_name_of_context(context: DynamicContext) -> str:
     return local_name(context.require_node("fn:local-name()"))
 
@@ -105,7 +105,7 @@ def namespace_uri(node: Node | None) -> AnyURI:
     return AnyURI("" if node is None or node.name is None else node.name.uri)
 
 
-@function("fn:namespace-uri", "", "xs:anyURI", context=True)
+@function("fn:namespace-uri", "", "xs:anyURI", focus=True)
 def namespace_uri_of_context(context: DynamicContext) -> AnyURI:
     return namespace_uri(context.require_node("fn:namespace-uri()"))
 
@@ -123,7 +123,7 @@ def lang(wanted: str | None, node: Node) -> bool:
     return False
 
 
-@function("fn:lang", "xs:string?", "xs:boolean", context=True)
+@function("fn:lang", "xs:string?", "xs:boolean", focus=True)
 def lang_of_context(context: DynamicContext, wanted: str | None) -> bool:
     return lang(wanted, context.require_node("fn:lang()"))
 
@@ -133,7 +133,7 @@ def root(node: Node | None) -> Node | None:
     return None if node is None else node.root
 
 
-@function("fn:root", "", "node()?", context=True)
+@function("fn:root", "", "node()?", focus=True)
 def root_of_context(context: DynamicContext) -> Node:
     return context.require_node("fn:root()").root
 
@@ -177,7 +177,7 @@ def path(node: Node | None) -> str | None:
     return start + "".join("/" + step for step in reversed(steps))
 
 
-@function("fn:path", "", "xs:string?", context=True)
+@function("fn:path", "", "xs:string?", focus=True)
 def path_of_context(context: DynamicContext) -> str | None:
     return path(context.require_node("fn:path()"))
 
@@ -190,7 +190,7 @@ def has_children(node: Node | None) -> bool:
     return tree.first_child(row) <= row + tree.size[row]
 
 
-@function("fn:has-children", "", "xs:boolean", context=True)
+@function("fn:has-children", "", "xs:boolean", focus=True)
 def has_children_of_context(context: DynamicContext) -> bool:
     return has_children(context.require_node("fn:has-children()"))
 
@@ -228,7 +228,7 @@ def generate_id(node: Node | None) -> str:
     return "" if node is None else "n" + "x".join(map(str, node.order))
 
 
-@function("fn:generate-id", "", "xs:string", context=True)
+@function("fn:generate-id", "", "xs:string", focus=True)
 def generate_id_of_context(context: DynamicContext) -> str:
     return generate_id(context.require_node("fn:generate-id()"))
 
@@ -250,8 +250,8 @@ def elements_by_id(values: list[str], node: Node) -> list[Node]:
     return [Node((tree, row)) for row in sorted({rows[word] for word in wanted if word in rows})]
 
 
-@function("fn:id", "xs:string*", "element()*", context=True)
-@function("fn:element-with-id", "xs:string*", "element()*", context=True)
+@function("fn:id", "xs:string*", "element()*", focus=True)
+@function("fn:element-with-id", "xs:string*", "element()*", focus=True)
 def elements_by_id_in_context(context: DynamicContext, values: list[str]) -> list[Node]:
     return elements_by_id(values, context.require_node("fn:id()"))
 
@@ -263,6 +263,6 @@ def idref(values: list[str], node: Node) -> list[Node]:
     return [Node((tree, row)) for row in sorted({row for value, row in tree.idrefs() if value in wanted})]
 
 
-@function("fn:idref", "xs:string*", "node()*", context=True)
+@function("fn:idref", "xs:string*", "node()*", focus=True)
 def idref_in_context(context: DynamicContext, values: list[str]) -> list[Node]:
     return idref(values, context.require_node("fn:idref()"))

@@ -126,6 +126,6 @@ def number(value: Item | None) -> float:
         return float("nan")
 
 
-@function("fn:number", "", "xs:double", context=True)
+@function("fn:number", "", "xs:double", focus=True)
 def number_of_context(context: DynamicContext) -> float:
     return number(atomize_single([context.require_item("fn:number()")], "the context item"))

@@ -5,14 +5,14 @@
 
 A library function gets its arguments already converted to the declared types: a parameter ``T`` or ``T?`` arrives
 as the item or ``None``, ``T*`` or ``T+`` as a list. It returns an item, ``None`` for the empty sequence, or a list.
-With ``context=True`` the dynamic context comes first.
+With ``context=True`` the dynamic context comes first; ``focus=True`` says that the function looks at the focus in it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from typing import Any, Final, TypeVar
@@ -59,6 +59,7 @@ class FunctionEntry:
     result: SequenceType
     call: Callable[..., Any]
     needs_context: bool = False
+    reads_focus: bool = False
 
     @property
     def arity(self) -> int:
@@ -89,13 +90,15 @@ _variadic: dict[tuple[str, str], FunctionEntry] = {}
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def function(name: str, params: str, result: str, *, context: bool = False, variadic: bool = False) -> Callable[[F], F]:
+def function(
+    name: str, params: str, result: str, *, context: bool = False, focus: bool = False, variadic: bool = False
+) -> Callable[[F], F]:
     """Register a function of one arity; repeat the decorator for further arities of the same code."""
     prefix, _, local = name.partition(":")
     qname = QName(PREFIXES[prefix], local, prefix)
 
     def register(code: F) -> F:
-        entry = FunctionEntry(qname, parse_parameters(params), parse_type(result), code, context)
+        entry = FunctionEntry(qname, parse_parameters(params), parse_type(result), code, context or focus, focus)
         if variadic:
             _variadic[qname.uri, local] = entry
         else:
@@ -118,7 +121,7 @@ def lookup(uri: str, local: str, arity: int) -> FunctionEntry | None:
         if arity > _MOST_ARGUMENTS:
             raise error("FOAR0002", f"{found.name} with {arity} arguments is beyond all bounds")
         more = (found.params[-1],) * (arity - found.arity)
-        found = FunctionEntry(found.name, found.params + more, found.result, found.call, found.needs_context)
+        found = replace(found, params=found.params + more)
     return found
 
 

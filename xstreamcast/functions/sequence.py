@@ -9,6 +9,7 @@ from xstreamcast.functions.context import DynamicContext
 from xstreamcast.functions.number import round_double
 from xstreamcast.functions.registry import function
 from xstreamcast.model.atomic import Float, Item
+from xstreamcast.model.collation import Collation
 from xstreamcast.model.compare import equal_or_nan, hash_key, value_compare
 from xstreamcast.model.deep_equal import deep_equal
 from xstreamcast.model.types import EXACT
@@ -73,16 +74,19 @@ def unordered(items: list[Item]) -> list[Item]:
 @function("fn:distinct-values", "xs:anyAtomicType*", "xs:anyAtomicType*", context=True)
 @function("fn:distinct-values", "xs:anyAtomicType*, xs:string", "xs:anyAtomicType*", context=True)
 def distinct_values(context: DynamicContext, values: list[Item], uri: str | None = None) -> list[Item]:
+    return distinct(values, context.collation(uri))
+
+
+def distinct(values: list[Item], collation: Collation) -> list[Item]:
     """The first of each set of equal values, in order."""
-    collation = context.collation(uri)
     kinds = {type(value) for value in values}
     if Float in kinds and not kinds.isdisjoint(EXACT):
         # An xs:float equals the decimals that round to it, which no hash key can say.
-        distinct: list[Item] = []
+        first: list[Item] = []
         for value in values:
-            if not any(equal_or_nan(value, other, collation) for other in distinct):
-                distinct.append(value)
-        return distinct
+            if not any(equal_or_nan(value, other, collation) for other in first):
+                first.append(value)
+        return first
     kept: dict[Item, Item] = {}
     for value in values:
         kept.setdefault(hash_key(value, collation), value)

@@ -129,7 +129,7 @@ def string_length(text: str | None) -> int:
     return len(text or "")
 
 
-@function("fn:string-length", "", "xs:integer", context=True)
+@function("fn:string-length", "", "xs:integer", focus=True)
 def string_length_of_context(context: DynamicContext) -> int:
     return len(context_string(context, "fn:string-length()"))
 
@@ -143,7 +143,7 @@ def normalize_space(text: str | None) -> str:
     return collapse_whitespace(text or "")
 
 
-@function("fn:normalize-space", "", "xs:string", context=True)
+@function("fn:normalize-space", "", "xs:string", focus=True)
 def normalize_space_of_context(context: DynamicContext) -> str:
     return collapse_whitespace(context_string(context, "fn:normalize-space()"))
 

@@ -25,7 +25,6 @@ REGIONS: Final = {
     "africa": 550, "asia": 2000, "australia": 2200, "europe": 6000, "namerica": 10_000, "samerica": 1000,
 }  # fmt: skip
 PERSONS: Final = 25_500
-OPEN_AUCTIONS: Final = 12_000
 CLOSED_AUCTIONS: Final = 9_750
 CATEGORIES: Final = 1_000
 

@@ -99,7 +99,9 @@ class Scope:
         if found.expanded not in self.locals and found.expanded not in self.globals:
             known = [local for _, local in (*self.locals, *self.globals)]
             hint = did_you_mean(name.local, known, "$")
-            if not hint and 0 < len(known) < 8:
+            if not hint and not known:
+                hint = "declare it, or give it a value: variables= or --var"
+            elif not hint and len(known) < 8:
                 hint = f"in scope: {', '.join(f'${local}' for local in dict.fromkeys(known))}"
             raise self.fault("XPST0008", f"the variable ${name.lexical} is not declared", name.span, hint)
         return found

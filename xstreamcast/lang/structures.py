@@ -14,7 +14,7 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.ast import Expr, Module, Node, Span
 from xstreamcast.lang.context import STREAM
 from xstreamcast.lang.scope import Expanded, did_you_mean
-from xstreamcast.lang.walk import children
+from xstreamcast.lang.walk import bound_by, children
 from xstreamcast.model.structure import Structure
 
 Place: TypeAlias = tuple[str, int | None]
@@ -107,37 +107,17 @@ class Check:
     def flwor(self, node: ast.FLWOR, variables: Variables, focus: Reach) -> Reach:
         """Clauses bind what they range over; grouping keeps it."""
         for clause in node.clauses:
-            if isinstance(clause, ast.ForClause):
-                variables[clause.var.expanded] = self.value(clause.source, variables, focus)
-                if clause.position is not None:
-                    variables[clause.position.expanded] = None
-            elif isinstance(clause, ast.LetClause):
-                variables[clause.var.expanded] = self.value(clause.value, variables, focus)
-            elif isinstance(clause, ast.WindowClause):
-                self.window(clause, variables, focus)
-            elif isinstance(clause, ast.GroupClause):
-                for key in clause.keys:
-                    if key.value is not None:
-                        self.value(key.value, variables, focus)
-                    variables[key.var.expanded] = None
-            elif isinstance(clause, ast.CountClause):
-                variables[clause.var.expanded] = None
-            else:
+            source, items, atomic = bound_by(clause)
+            if source is None:
                 self.value(clause, variables, focus)
+            else:
+                variables |= dict.fromkeys([name.expanded for name in items], self.value(source, variables, focus))
+            variables |= dict.fromkeys([name.expanded for name in atomic])
+            if isinstance(clause, ast.WindowClause):
+                for condition in (clause.start, clause.end):
+                    if condition is not None:
+                        self.value(condition.when, variables, focus)
         return self.value(node.result, variables, focus)
-
-    def window(self, clause: ast.WindowClause, variables: Variables, focus: Reach) -> None:
-        """A window and its boundary items hold items of the source."""
-        items = self.value(clause.source, variables, focus)
-        for condition in (clause.start, clause.end):
-            if condition is not None:
-                for name in (condition.current, condition.previous, condition.next):
-                    if name is not None:
-                        variables[name.expanded] = items
-                if condition.position is not None:
-                    variables[condition.position.expanded] = None
-                self.value(condition.when, variables, focus)
-        variables[clause.var.expanded] = items
 
     # --------------------------------------------------------------------------------------------- steps
 

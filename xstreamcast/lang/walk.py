@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
-from xstreamcast.lang.ast import Node, parts
+from xstreamcast.lang.ast import (
+    Clause,
+    CountClause,
+    Expr,
+    ForClause,
+    GroupClause,
+    LetClause,
+    Module,
+    Name,
+    Node,
+    WindowClause,
+    parts,
+)
 
 N = TypeVar("N", bound=Node)
 
@@ -59,3 +72,39 @@ def rebuild(node: N, change: Callable[[Node], Node]) -> N:
         if name not in values:
             values[name] = getattr(node, name)
     return node.__class__(**values)  # type: ignore[arg-type]  # the fields of this very class
+
+
+def with_body(module: Module, change: Callable[[Expr], Node]) -> Module:
+    """The module with another body; the same object if it has none, or the same one."""
+    if module.body is None:
+        return module
+    body = change(module.body)
+    assert isinstance(body, Expr)
+    return module if body is module.body else replace(module, body=body)
+
+
+class Bound(NamedTuple):
+    """The variables of a clause: those that hold items of ``source``, and those that hold numbers or grouping keys."""
+
+    source: Expr | None = None
+    items: tuple[Name, ...] = ()
+    atomic: tuple[Name, ...] = ()
+
+
+def bound_by(clause: Clause) -> Bound:
+    """What a clause of a FLWOR binds."""
+    match clause:
+        case ForClause():
+            return Bound(clause.source, (clause.var,), () if clause.position is None else (clause.position,))
+        case LetClause():
+            return Bound(clause.value, (clause.var,))
+        case WindowClause():
+            ends = [end for end in (clause.start, clause.end) if end is not None]
+            items = [name for end in ends for name in (end.current, end.previous, end.next) if name is not None]
+            positions = tuple(end.position for end in ends if end.position is not None)
+            return Bound(clause.source, (*items, clause.var), positions)
+        case GroupClause():
+            return Bound(atomic=tuple(key.var for key in clause.keys))
+        case CountClause():
+            return Bound(atomic=(clause.var,))
+    return Bound()

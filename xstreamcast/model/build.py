@@ -179,14 +179,3 @@ def simple_content(tree: Tree, row: int, last: int) -> str | None:
             return tree.value[last]
         return None
     return "" if kind[last] == ATTRIBUTE else None
-
-
-def copy_tree(node: Node, namespaces: bool = True) -> Node:
-    """A parentless deep copy with new identity."""
-    source = node[0]
-    builder = TreeBuilder(node.base_uri)
-    if node.kind == DOCUMENT:
-        builder.start_document()
-        builder.tree.document_uri = source.document_uri
-    builder.copy(node, namespaces)
-    return builder.finish().root

@@ -312,6 +312,9 @@ class _Cutter:
             self.parser.Parse(b"</w>", True)
         except expat.ExpatError as fault:
             raise self.fault(parse_fault(fault, "").message, self.parser.ErrorByteIndex, code="XSC0001") from None
+        finally:  # so that the parser goes without the help of a collector
+            self.parser.StartElementHandler = self.parser.EndElementHandler = None
+            self.parser.StartNamespaceDeclHandler = self.parser.EndNamespaceDeclHandler = None
         self.flush(len(self.data))
         return Content(tuple(self.pieces[0]), tuple(self.inline), tuple(self.updates))
 

@@ -30,6 +30,7 @@ class Diagnostic:
 
 
 def excerpt(data: bytes, limit: int = 100) -> str:
-    """The beginning of a piece of input on one line, whatever is in it."""
+    """The beginning of a piece of input on one line, whatever is in it: a terminal has nothing to obey in it."""
     text = " ".join(data[: limit * 4].decode(errors="replace").split())
+    text = "".join([char if char.isprintable() else "\ufffd" for char in text])
     return text if len(text) <= limit else text[: limit - 1] + "…"

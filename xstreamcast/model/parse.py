@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from xstreamcast.errors import Place, error
 from xstreamcast.model.build import TreeBuilder, simple_content
@@ -23,33 +23,47 @@ from xstreamcast.model.names import (
     intern_prefix,
 )
 from xstreamcast.model.tree import Node, Tree
-from xstreamcast.scan.encoding import has_internal_subset, open_input, read_chunks, source_name
+from xstreamcast.scan.encoding import expat_chunks, has_internal_subset, open_input, read_chunks, source_name
+from xstreamcast.scan.normalise import parse_fault
 
 KERNEL_FROM = 4 << 20
 """Bytes from which the scan kernel reads a file."""
 _SEPARATOR = "\x01"  # between uri, local name and prefix in expat's names: not an XML character
+_elements: dict[str, tuple[int, int]] = {}
+_attributes: dict[str, tuple[int, int]] = {}
+"""Expat's names that have been met: the ids of name and prefix."""
+
+
+class _Outside(Exception):
+    """An entity that is not in the document."""
 
 
 def parse(source: str | bytes | BinaryIO, base_uri: str | None = None, document_uri: str | None = None) -> Node:
-    """The document node of XML text (str), bytes in any encoding expat knows, or an open binary file."""
+    """The document node of XML text (str), bytes in any encoding, or an open binary file."""
     import pyexpat
 
+    name = document_uri or base_uri or ""
     tree = Tree(base_uri, document_uri)
-    encoding = "utf-8" if isinstance(source, str) else None
-    parser = pyexpat.ParserCreate(encoding, _SEPARATOR)
-    finish = _attach(parser, tree, document_uri or base_uri or "")
+    parser = pyexpat.ParserCreate("utf-8" if isinstance(source, str) else None, _SEPARATOR)
+    finish, unclosed = _attach(parser, tree)
+    chunks: Iterable[bytes]
+    if isinstance(source, str):
+        chunks = (source.encode("utf-8", "surrogatepass"),)
+    elif isinstance(source, (bytes, bytearray, memoryview)):
+        chunks = expat_chunks((bytes(source),), name)
+    else:
+        name = name or source_name(source)
+        chunks = expat_chunks(read_chunks(source, name), name)
     try:
-        if isinstance(source, str):
-            parser.Parse(source.encode("utf-8", "surrogatepass"), True)
-        elif isinstance(source, (bytes, bytearray, memoryview)):
-            parser.Parse(bytes(source), True)
-        else:
-            for chunk in read_chunks(source, document_uri or base_uri or source_name(source)):
-                parser.Parse(chunk, False)
-            parser.Parse(b"", True)
+        for chunk in chunks:
+            parser.Parse(chunk, False)
+        parser.Parse(b"", True)
     except pyexpat.ExpatError as failure:
-        place = Place(document_uri or base_uri or "", failure.lineno, failure.offset + 1)
-        raise error("XSC0001", pyexpat.ErrorString(failure.code), place) from None
+        raise parse_fault(failure, name, unclosed=unclosed()) from None
+    except _Outside as entity:
+        place = Place(name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
+        hint = "external entities and DTDs are not read"
+        raise error("XSC0001", f"entity {entity} is outside the document", place, hint) from None
     finish()
     return tree.root
 
@@ -87,24 +101,27 @@ def parse_file(path: str | Path, document_uri: str | None = None) -> Node:
         return parse(file, uri, uri)
 
 
-def _attach(parser: object, tree: Tree, uri: str) -> Callable[[], None]:
-    """Set handlers that append rows to a tree; the function returned ends the document."""
+def _known(names: dict[str, tuple[int, int]], node_kind: int, raw: str) -> tuple[int, int]:
+    parts = raw.split(_SEPARATOR)
+    if len(parts) == 1:
+        ids = (intern(node_kind, "", parts[0]), 0)
+    else:
+        ids = (intern(node_kind, parts[0], parts[1]), intern_prefix(parts[2]) if len(parts) > 2 else 0)
+    names[raw] = ids
+    return ids
+
+
+def _attach(parser: Any, tree: Tree) -> tuple[Callable[[], None], Callable[[], str]]:
+    """Set handlers that append rows to a tree; the functions returned end the document and name what is open.
+
+    No handler refers to the parser: what is made here goes when the parser goes, without the help of a collector.
+    """
     kind, name, prefix, up, size, value = tree.kind, tree.name, tree.prefix, tree.up, tree.size, tree.value
     add_kind, add_name, add_prefix = kind.append, name.append, prefix.append
     add_up, add_size, add_value = up.append, size.append, value.append
     stack: list[int] = [0]
     declared: dict[str, str] = {}
-    elements: dict[str, tuple[int, int]] = {}
-    attributes: dict[str, tuple[int, int]] = {}
-
-    def known(names: dict[str, tuple[int, int]], node_kind: int, raw: str) -> tuple[int, int]:
-        parts = raw.split(_SEPARATOR)
-        if len(parts) == 1:
-            ids = (intern(node_kind, "", parts[0]), 0)
-        else:
-            ids = (intern(node_kind, parts[0], parts[1]), intern_prefix(parts[2]) if len(parts) > 2 else 0)
-        names[raw] = ids
-        return ids
+    elements, attributes = _elements, _attributes
 
     def row_of(node_kind: int, ids: tuple[int, int], text: str | None) -> None:
         add_up(len(kind) - stack[-1])
@@ -115,7 +132,7 @@ def _attach(parser: object, tree: Tree, uri: str) -> Callable[[], None]:
         add_value(text)
 
     def start(raw: str, pairs: list[str]) -> None:
-        ids = elements.get(raw) or known(elements, ELEMENT, raw)
+        ids = elements.get(raw) or _known(elements, ELEMENT, raw)
         row = len(kind)
         add_kind(ELEMENT)
         add_name(ids[0])
@@ -130,7 +147,7 @@ def _attach(parser: object, tree: Tree, uri: str) -> Callable[[], None]:
         if pairs:
             words = iter(pairs)
             for distance, (raw_name, text) in enumerate(zip(words, words, strict=True), 1):
-                ids = attributes.get(raw_name) or known(attributes, ATTRIBUTE, raw_name)
+                ids = attributes.get(raw_name) or _known(attributes, ATTRIBUTE, raw_name)
                 add_kind(ATTRIBUTE)
                 add_name(ids[0])
                 add_prefix(ids[1])
@@ -149,7 +166,9 @@ def _attach(parser: object, tree: Tree, uri: str) -> Callable[[], None]:
         row = len(kind)
         distance = row - stack[-1]
         if kind[-1] == TEXT and up[-1] == distance - 1:
-            value[-1] += text  # type: ignore[operator]  # texts have values
+            held = value.pop()
+            held += text  # type: ignore[operator]  # texts have values
+            add_value(held)  # the only one to hold it: Python then adds in place, and a long text costs its length
             return
         add_kind(TEXT)
         add_name(TEXT)
@@ -180,33 +199,28 @@ def _attach(parser: object, tree: Tree, uri: str) -> Callable[[], None]:
 
     def skipped(entity: str, is_parameter: bool) -> None:
         if not is_parameter:
-            hint = "external entities and DTDs are not read"
-            place = Place(uri, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)  # type: ignore[attr-defined]
-            raise error("XSC0001", f"entity {entity} is outside the document", place, hint)
+            raise _Outside(entity)
 
     def external(context: str, base: str | None, system: str | None, public: str | None) -> int:
         skipped(system or public or "", False)
         return 0
 
-    handlers: dict[str, object] = {
-        "StartElementHandler": start,
-        "EndElementHandler": end,
-        "CharacterDataHandler": characters,
-        "CommentHandler": comment,
-        "ProcessingInstructionHandler": instruction,
-        "StartNamespaceDeclHandler": lambda p, u: declared.__setitem__(p or "", u or ""),
-        "StartDoctypeDeclHandler": start_doctype,
-        "EndDoctypeDeclHandler": end_doctype,
-        "AttlistDeclHandler": attribute_list,
-        "SkippedEntityHandler": skipped,
-        "ExternalEntityRefHandler": external,
-        "ordered_attributes": True,
-        "namespace_prefixes": True,
-        "buffer_text": True,
-        "buffer_size": 1 << 16,
-    }
-    for attribute, handler in handlers.items():
-        setattr(parser, attribute, handler)
+    def declare(of: str | None, uri: str | None) -> None:
+        declared[of or ""] = uri or ""
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = characters
+    parser.CommentHandler = comment
+    parser.ProcessingInstructionHandler = instruction
+    parser.StartNamespaceDeclHandler = declare
+    parser.StartDoctypeDeclHandler = start_doctype
+    parser.EndDoctypeDeclHandler = end_doctype
+    parser.AttlistDeclHandler = attribute_list
+    parser.SkippedEntityHandler = skipped
+    parser.ExternalEntityRefHandler = external
+    parser.ordered_attributes = parser.namespace_prefixes = parser.buffer_text = True
+    parser.buffer_size = 1 << 16
     add_kind(DOCUMENT)
     add_name(DOCUMENT)
     add_prefix(0)
@@ -218,4 +232,7 @@ def _attach(parser: object, tree: Tree, uri: str) -> Callable[[], None]:
         size[0] = len(kind) - 1
         tree.finish()
 
-    return finish
+    def unclosed() -> str:
+        return tree.lexical(stack[-1]) if len(stack) > 1 else ""
+
+    return finish, unclosed

@@ -216,6 +216,22 @@ def grows(parameters: Parameters) -> bool:
     return plain and ordinary(parameters)
 
 
+class _Gate:
+    """Where texts go out. ``open``: a start tag is out but for its last character."""
+
+    __slots__ = ("open", "write")
+
+    def __init__(self, write: Callable[[str], object]) -> None:
+        self.write = write
+        self.open = False
+
+    def say(self, text: str) -> None:
+        if self.open and text:
+            self.open = False
+            self.write(">")
+        self.write(text)
+
+
 class Output:
     """Where a sequence is written as it is computed, by ``write``; in ``lines``, each item is a text of its own.
 
@@ -232,16 +248,10 @@ class Output:
         self.parameters = parameters.checked()
         self.write = write
         self.lines = lines
-        self._written = _XMLItems(parameters, self._say)
-        self._open = False  # a start tag is out but for its last character
+        self._gate = _Gate(write)
+        self._written = _XMLItems(parameters, self._gate.say)
         self._tree: Tree | None = None  # of the rows that are held back
         self._rows: list[int] = []
-
-    def _say(self, text: str) -> None:
-        if self._open and text:
-            self._open = False
-            self.write(">")
-        self.write(text)
 
     def extend(self, items: Iterable[Item | Markup]) -> None:
         """Write the items of a sequence."""
@@ -280,16 +290,16 @@ class Output:
     def _markup(self, piece: Markup) -> None:
         self.flush()
         self._written.previous_atomic = False
-        text = piece.text
-        if self._open and text.startswith("</"):
-            self._open = False
+        text, gate = piece.text, self._gate
+        if gate.open and text.startswith("</"):
+            gate.open = False
             self.write("/>")
             text = text[text.index(">") + 1 :]
         if piece.opens:
-            self._say(text[:-1])
-            self._open = True
+            gate.say(text[:-1])
+            gate.open = True
         else:
-            self._say(text)
+            gate.say(text)
 
     def _extend(self, items: Iterable[Item | Markup], holds: bool) -> None:
         rows = self._rows

@@ -17,9 +17,9 @@ from typing import Final, Self
 from xstreamcast.errors import XStreamError
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.growth import Growth, Wanted
-from xstreamcast.scan.layout import BEGINS_RECORD, EMITS, LEVEL_WORDS
+from xstreamcast.scan.layout import BEGINS_RECORD, EMITS
 from xstreamcast.scan.scanner import Scanner
-from xstreamcast.scan.split import Guesser, Level, Outcome, body_end, boundary, fits, levels_of, place, speculate
+from xstreamcast.scan.split import Guesser, Level, Outcome, body_end, boundary, fits, place, speculate
 from xstreamcast.scan.vector import Bytes
 
 _KEPT: Final = EMITS | BEGINS_RECORD
@@ -49,10 +49,7 @@ class Range:
 
     def outcome(self) -> Outcome:
         """For joining it to the scan before."""
-        scanner, closed = self.growth.scanner, tuple(self.growth.closed)
-        table = scanner.stack[: (scanner.depth + 1) * LEVEL_WORDS].reshape(-1, LEVEL_WORDS)
-        opened = levels_of(scanner, table[len(self.guess) - len(closed) + 1 :])
-        return Outcome(self.start, self.guess, closed, tuple(opened), 0)
+        return Outcome(self.start, self.guess, tuple(self.growth.closed))
 
 
 class Ranges:

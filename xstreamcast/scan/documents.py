@@ -66,16 +66,6 @@ class BatchDocument:
     counts: tuple[int, ...]
     """How many nodes each of the paths to count led to so far."""
 
-    @property
-    def continued(self) -> int:
-        """How many of ``open`` came over from the batch before and go on: they are whole in neither."""
-        count = 0
-        for one, other in zip(self.began, self.open, strict=False):
-            if one.offset != other.offset:
-                break
-            count += 1
-        return count
-
 
 def document_batches(
     source: Source | bytes,

@@ -52,6 +52,7 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_EXPAT_READS: Final = ("utf-8", "iso-8859-1")
 # Without a mark the first two characters, "<?" or "<x", betray the width and the order (XML 1.0, appendix F).
 _WIDTHS: Final = (
     (re.compile(rb"<\x00[^\x00]\x00"), "utf-16-le"),
@@ -74,7 +75,8 @@ def source_name(source: Source) -> str:
     """How errors call an input."""
     if isinstance(source, str | Path):
         return "<stdin>" if str(source) == "-" else str(source)
-    return str(getattr(source, "name", "<input>"))
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) else "<input>"  # a file by its number has no name
 
 
 class _Borrowed(io.RawIOBase):
@@ -82,6 +84,7 @@ class _Borrowed(io.RawIOBase):
 
     def __init__(self, file: BinaryIO, meter: Meter | None = None) -> None:
         self.file, self.meter = file, meter
+        self.name = source_name(file)
 
     def readable(self) -> bool:
         return True
@@ -217,31 +220,55 @@ def _internal_subset(head: bytes) -> bool | None:
     return None if doctype is None else doctype[1] == b"["
 
 
+def expat_chunks(chunks: Iterable[bytes], name: str = "<input>") -> Iterator[bytes]:
+    """Chunks of XML in an encoding expat can read: it knows no other multi-byte ones than UTF-8 and marked UTF-16."""
+    head, rest = _head(iter(chunks))
+    mark, encoding = _encoding_of(head, name)
+    if encoding in _EXPAT_READS or (mark and encoding.startswith("utf-16")):
+        yield from _again(head, rest)
+    else:
+        yield from _decoded(_again(head[len(mark) :], rest), encoding, name)
+
+
 def _to_utf8(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    head, rest = _head(chunks)
+    mark, encoding = _encoding_of(head, name)
+    head = head[len(mark) :]
+    if encoding != "utf-8":
+        yield from _decoded(_again(head, rest), encoding, name)
+        return
+    declaration = _DECLARATION.match(head)
+    if declaration:
+        head = _blank(declaration[0]) + head[declaration.end() :]
+    yield from _again(head, rest)
+
+
+def _head(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """As much as tells the encoding, and the rest."""
     head = b""
     for chunk in chunks:
         head += chunk
         if len(head) >= 4 and (b">" in head or len(head) >= 1024):
             break
+    return head, chunks
+
+
+def _encoding_of(head: bytes, name: str) -> tuple[bytes, str]:
+    """The byte order mark and the encoding of a document that begins so (XML 1.0, appendix F)."""
     mark, encoding = next(((bom, enc) for bom, enc in _BOMS if head.startswith(bom)), (b"", ""))
-    head = head[len(mark) :]
     if not encoding:
         encoding = next((enc for pattern, enc in _WIDTHS if pattern.match(head)), "")
-    if encoding and encoding != "utf-8":
-        yield from _decoded(_again(head, chunks), encoding, name)
-        return
+    if encoding:
+        return mark, encoding
     declaration = _DECLARATION.match(head)
     declared = _ENCODING.search(declaration[0]) if declaration else None
     spelled = declared[1].decode("ascii").lower() if declared else "utf-8"
-    if mark or spelled in ("utf-8", "utf8", "us-ascii", "ascii"):
-        if declaration:
-            head = _blank(declaration[0]) + head[declaration.end() :]
-        yield from _again(head, chunks)
-        return
+    if spelled in ("utf-8", "utf8", "us-ascii", "ascii"):
+        return mark, "utf-8"
     if spelled.startswith(("utf-16", "utf16", "utf-32", "ucs")):
         hint = "the bytes are not of that width; correct the declaration"
         raise error("XSC0001", f"declared as {spelled} but it is not", Place(name, offset=0), hint)
-    yield from _decoded(_again(head, chunks), spelled, name)
+    return mark, spelled
 
 
 def _decoded(chunks: Iterator[bytes], encoding: str, name: str) -> Iterator[bytes]:

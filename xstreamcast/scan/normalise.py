@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 from xml.parsers import expat
+from xml.parsers.expat import ExpatError, errors
 
 from xstreamcast.errors import Place, XStreamError, error
 
@@ -35,15 +36,36 @@ def escape_attribute(text: str) -> str:
 _ENTITY: Final = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);|#)([^;\s<&]+);")
 
 
-def parse_fault(fault: expat.ExpatError, name: str, text: bytes = b"") -> XStreamError:
-    """expat's error as ours, with its place; ``text`` is the input from there on."""
-    message = expat.errors.messages[fault.code]
-    hint = "external entities are not read" if "external" in message else ""
-    if "undefined entity" in message:
+_NO_DECLARATION: Final = "external DTDs are not read; declare it in the document"
+_HINTS: Final = {
+    errors.XML_ERROR_NO_ELEMENTS: "a document has one root element; is the file complete?",
+    errors.XML_ERROR_INVALID_TOKEN: "a tag, a reference or a character is malformed; is the encoding declared rightly?",
+    errors.XML_ERROR_UNCLOSED_TOKEN: "is the file complete?",
+    errors.XML_ERROR_TAG_MISMATCH: "the element opened last must be closed first",
+    errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "an element has an attribute of a name once",
+    errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT: "a document has one root element and no text beside it",
+    errors.XML_ERROR_UNDEFINED_ENTITY: _NO_DECLARATION,
+    errors.XML_ERROR_RECURSIVE_ENTITY_REF: "an entity must not contain itself",
+    errors.XML_ERROR_BAD_CHAR_REF: "XML has no such character",
+    errors.XML_ERROR_XML_DECL: 'write <?xml version="1.0" encoding="UTF-8"?>',
+    errors.XML_ERROR_MISPLACED_XML_PI: "nothing may stand before <?xml …?>, not even a blank",
+    errors.XML_ERROR_INCORRECT_ENCODING: "the bytes are not of that encoding; correct the declaration",
+    errors.XML_ERROR_UNBOUND_PREFIX: 'declare its namespace: xmlns:prefix="…"',
+}
+
+
+def parse_fault(fault: ExpatError, name: str, text: bytes = b"", unclosed: str = "") -> XStreamError:
+    """expat's error as ours, with its place; ``text``: the input from there on; ``unclosed``: the innermost element."""
+    message = errors.messages[fault.code]
+    hint = _HINTS.get(message, "external entities are not read" if "external" in message else "")
+    if message == errors.XML_ERROR_UNDEFINED_ENTITY:
         entity = _ENTITY.search(text)
         message = f"entity {entity[0].decode()} has no declaration here" if entity else message
-        hint = "external DTDs are not read; declare it in the document"
-    if "amplification" in message:
+    elif message == errors.XML_ERROR_NO_ELEMENTS and unclosed:
+        message, hint = f"the document is truncated: <{unclosed}> is not closed", "is the file complete?"
+    elif message == errors.XML_ERROR_UNCLOSED_TOKEN:
+        message = "the document is truncated: a token is not closed"
+    elif "amplification" in message:  # older versions of Python have no name for it
         hint = "the entities expand to far more than the document; this is refused"
     return error("XSC0001", message, Place(name, fault.lineno, fault.offset + 1), hint)
 
@@ -101,8 +123,7 @@ class _Writer:
 
     def skipped(self, entity: str, parameter: bool) -> None:
         sign = "%" if parameter else "&"
-        hint = "external DTDs are not read; declare it in the document"
-        raise error("XSC0001", f"entity {sign}{entity}; has no declaration here", self.place(), hint)
+        raise error("XSC0001", f"entity {sign}{entity}; has no declaration here", self.place(), _NO_DECLARATION)
 
 
 def without_dtd(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:

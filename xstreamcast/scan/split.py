@@ -1,50 +1,38 @@
-"""One document scanned as several ranges at once, exactly: any cuts give what no cut gives.
+"""How a range of a document can be scanned before all that comes before it: guess, scan, verify, rescan on a miss.
 
 A range needs the elements that are open where it begins. Finding out takes a scan of all before it, so each range
 *guesses*: where to begin (at a start tag, outside every record) and which states of the automaton the open elements
 have. It scans on that guess, noting the names of the end tags that close elements from before it. When all is done,
-the ranges are checked in order against what the one before really ended with. A guess that was wrong in anything that
-mattered costs time, not truth: the scan before it just goes on through its range (DESIGN §8, "guess, scan, verify,
-rescan on a miss").
+the ranges are checked in order against what the one before really ended with (:func:`fits`), and the guessed levels
+give way to the real ones (:func:`graft`). A guess that was wrong in anything that mattered costs time, not truth: the
+scan before it just goes on through its range. :mod:`xstreamcast.scan.ahead` does so with threads.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from xstreamcast.errors import XStreamError
-from xstreamcast.model.names import ELEMENT, FIRST_NAME
+from xstreamcast.model.names import ELEMENT
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.automaton import DEAD, Automaton, Position, Target
-from xstreamcast.scan.encoding import Source
 from xstreamcast.scan.layout import (
-    BEGINS_RECORD,
-    CLOSED,
     CONTENT,
     EMITS,
-    GROWS_TREE,
     LEVEL_WORDS,
     NAME,
-    R_FLAGS,
-    R_FROM,
-    R_RECORD,
-    R_STATE,
-    R_TO,
     RECORD,
     ROW,
     SCOPE,
     STATE,
     UNKNOWN,
 )
-from xstreamcast.scan.reader import mapped, plain_start, scan_source
-from xstreamcast.scan.scanner import STEP, Batch, InternalSubset, Scanner
+from xstreamcast.scan.reader import plain_start
+from xstreamcast.scan.scanner import Scanner
 from xstreamcast.scan.vector import Bytes
 
 WINDOWS: Final = (1 << 16, 1 << 20)
@@ -54,7 +42,6 @@ _FILLERS: Final = 24
 _TOKENS: Final = re.compile(
     rb"""<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<(/?)([^\s/>!?]+)(?:[^>"'<]|"[^"]*"|'[^']*')*?(/?)>""", re.DOTALL
 )
-_KEPT: Final = EMITS | BEGINS_RECORD | GROWS_TREE
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +58,12 @@ class Outcome:
     """What must be known of a range to join it to the one before: where it lay, what it took for granted, what it did.
 
     ``guess``: the open elements it began with, innermost last; ``closed``: the names of those it closed, innermost
-    first; ``opened``: what it left open itself.
+    first.
     """
 
     start: int
     guess: tuple[Level, ...]
     closed: tuple[bytes, ...]
-    opened: tuple[Level, ...]
-    records: int
 
 
 def fits(levels: Sequence[Level], position: int, outcome: Outcome) -> bool:
@@ -97,12 +82,7 @@ def fits(levels: Sequence[Level], position: int, outcome: Outcome) -> bool:
     return True
 
 
-def after(levels: Sequence[Level], outcome: Outcome) -> list[Level]:
-    """What is open after a range that fits."""
-    return [*levels[: len(levels) - len(outcome.closed)], *outcome.opened]
-
-
-def boundary(scanner: Scanner, kept: int = _KEPT) -> list[Level] | None:
+def boundary(scanner: Scanner, kept: int) -> list[Level] | None:
     """What is open where a scan stopped; None where no other may go on: within a body, or with a node half read.
 
     ``kept``: flags of states whose elements no other scan can end.
@@ -130,40 +110,6 @@ def levels_of(scanner: Scanner, table: Any) -> list[Level]:
     ]
 
 
-@dataclass(slots=True)
-class _Range:
-    """A range at work: its scanner and what it found."""
-
-    start: int
-    end: int
-    scanner: Scanner
-    guess: tuple[Level, ...] = ()  # none for the range that begins the document
-    batches: list[Batch] = field(default_factory=list)
-    failed: bool = False
-
-    def run(self, b: Bytes) -> None:
-        """Scan to the end of the range; an error on a guess is no error yet."""
-        try:
-            _advance(b, self.scanner, self.end, self.batches)
-        except XStreamError:
-            if not self.guess:
-                raise
-            self.failed = True
-
-    def outcome(self) -> Outcome | None:
-        """For joining; None when the guess led to an error."""
-        if self.failed:
-            return None
-        closed = tuple(
-            bytes(batch.buffer[row[R_FROM] : row[R_TO]])
-            for batch in self.batches
-            for row in batch.rows[batch.state == CLOSED]
-        )
-        table = self.scanner.stack[: (self.scanner.depth + 1) * LEVEL_WORDS].reshape(-1, LEVEL_WORDS)
-        opened = levels_of(self.scanner, table[len(self.guess) - len(closed) + 1 :])
-        return Outcome(self.start, self.guess, closed, tuple(opened), int(self.scanner.regs[t.RECORDS]))
-
-
 def graft(scanner: Scanner, guessed: int, levels: Sequence[Level], closed: int) -> int:
     """Replace the guessed levels still open by the real ones, so that this scan can go on as the true one.
 
@@ -182,23 +128,6 @@ def graft(scanner: Scanner, guessed: int, levels: Sequence[Level], closed: int) 
     scanner.regs[t.ROOT] = 1
     scanner.stack = stack
     return len(real)
-
-
-def _advance(b: Bytes, scanner: Scanner, end: int, batches: list[Batch]) -> None:
-    while True:
-        status = scanner.run(b, len(b), min(end, scanner.position + STEP))
-        if status == t.UNDERFLOW:
-            raise scanner.fault(b, scanner.position, "more end tags than guessed")
-        taken = 0
-        if scanner.regs[t.ROWS] or scanner.regs[t.TREE_ROWS]:
-            batch = scanner.take(b)
-            taken = len(batch)
-            if len(batch):
-                batches.append(batch)
-        if status == t.MORE or (status == t.LIMIT and scanner.position >= end):
-            return
-        if status == t.FULL:
-            scanner.make_room(taken)
 
 
 # ------------------------------------------------------------------------------------------------- guessing
@@ -308,7 +237,7 @@ def _paths(head: bytes) -> dict[bytes, list[bytes]]:
 
 
 def speculate(
-    guesser: Guesser, start: int, children: list[bytes], kept: int = _KEPT, again: Scanner | None = None
+    guesser: Guesser, start: int, children: list[bytes], kept: int, again: Scanner | None = None
 ) -> tuple[Scanner, tuple[Level, ...]] | None:
     """A scanner that begins on a guess, and the guess; None where no range can begin."""
     scanner = guesser.scanner(again)
@@ -339,106 +268,3 @@ def body_end(b: Bytes) -> int:
     tail = max(0, len(b) - _AHEAD)
     last = bytes(b[tail:]).rfind(b"</")
     return tail + last if last >= 0 else len(b)
-
-
-# ------------------------------------------------------------------------------------------------- all together
-
-
-def _translated(batch: Batch, of: Scanner, to: Scanner, records: int) -> Batch:
-    """A range's batch in the numbers of the whole scan: states, records, names."""
-    rows = batch.rows[batch.state != CLOSED]
-    if of is to:
-        return Batch(batch.buffer, batch.offset, rows, batch.tree)
-    states = np.array([to.automaton.state_of(positions) for positions in of.automaton.states])
-    rows[:, R_STATE] = states[rows[:, R_STATE]]
-    rows[rows[:, R_RECORD] >= 0, R_RECORD] += records
-    contexts = np.array([to.symbols.context_of(scope) for scope in of.symbols.contexts])
-    flags = rows[:, R_FLAGS]
-    rows[:, R_FLAGS] = flags % (1 << t.FLAG_BITS) | contexts[flags >> t.FLAG_BITS] << t.FLAG_BITS
-    kinds, labels, *others = batch.tree
-    if len(labels):
-        names = [k if k < FIRST_NAME else to.symbols.number(name) for k, name in enumerate(of.symbols.qualified)]
-        labels = np.array(names, np.int32)[labels]
-    return Batch(batch.buffer, batch.offset, rows, (kinds, labels, *others))
-
-
-def scan_split(
-    b: Bytes, scanner: Scanner, cuts: Sequence[int], threads: int = 2, missed: list[int] | None = None
-) -> Iterator[Batch]:
-    """Scan plain XML that is all in ``b``, as ranges that begin near some byte offsets; rows as of one scan.
-
-    ``scanner`` is fresh; its automaton has the counts afterwards. ``missed`` gets the places where a guess failed.
-    """
-    n = len(b)
-    start = plain_start(b)
-    if start is None:
-        raise ValueError("not plain UTF-8: read it through scan_source")
-    scanner.regs[t.POS] = start
-    last = body_end(b)
-    guesser = Guesser(b, scanner.automaton.targets, scanner.name)
-    ranges: list[_Range] = []
-    for cut in sorted(cuts, reverse=True):
-        end = ranges[-1].start if ranges else last
-        at = place(b, cut, end) if start < cut < end else None
-        found = speculate(guesser, *at) if at else None
-        if at and found:
-            ranges.append(_Range(at[0], end, *found))
-    ranges.append(_Range(start, ranges[-1].start if ranges else last, scanner))
-    ranges.reverse()
-    with ThreadPoolExecutor(threads) as pool:
-        done = [pool.submit(each.run, b) if threads > 1 else None for each in ranges]
-        truth, records = ranges[0], 0
-        for each, running in zip(ranges, done, strict=True):
-            if running is None:
-                each.run(b)
-            else:
-                running.result()
-            batches = each.batches
-            if each is not ranges[0]:
-                levels, outcome = boundary(truth.scanner), each.outcome()
-                if levels and outcome and fits(levels, truth.scanner.position, outcome):
-                    records += int(truth.scanner.regs[t.RECORDS])
-                    graft(each.scanner, len(each.guess), levels, len(outcome.closed))
-                    truth = each
-                else:
-                    if missed is not None:
-                        missed.append(each.start)
-                    batches = []
-                    _advance(b, truth.scanner, each.end, batches)
-            for batch in batches:
-                yield _translated(batch, truth.scanner, scanner, records)
-            _add_counts(truth, scanner)
-    batches = []
-    _advance(b, truth.scanner, n, batches)
-    truth.scanner.finish(b, n)
-    for batch in [*batches, truth.scanner.take(b, final=True)]:
-        if len(batch):
-            yield _translated(batch, truth.scanner, scanner, records)
-    _add_counts(truth, scanner)
-
-
-def _add_counts(found: _Range, scanner: Scanner) -> None:
-    """Bring a range's counts to the scanner of the whole."""
-    if found.scanner is scanner:
-        return
-    for state, positions in enumerate(found.scanner.automaton.states):
-        scanner.automaton.visits[scanner.automaton.state_of(positions)] += found.scanner.automaton.visits[state]
-    found.scanner.automaton.visits[:] = 0
-
-
-def even_cuts(b: Bytes, count: int) -> list[int]:
-    """Where to cut a document into ``count`` ranges of about one size."""
-    return [len(b) * k // count for k in range(1, count)]
-
-
-def scan_parallel(source: Source, scanner: Scanner, threads: int) -> Iterator[Batch]:
-    """Scan an input with several threads where it is a large file of plain UTF-8, else with one."""
-    if threads > 1 and isinstance(source, str | Path) and Path(source).is_file():
-        b = mapped(source)
-        if len(b) >= threads * WINDOWS[1] and plain_start(b) is not None:
-            try:
-                yield from scan_split(b, scanner, even_cuts(b, threads), threads)
-                return
-            except InternalSubset:  # before the root, so nothing was handed over
-                scanner.reset()
-    yield from scan_source(source, scanner)

@@ -35,64 +35,48 @@ class Kleene(Sequences):
         return False
 
     def true(self, e: ast.Expr) -> ast.Expr:
-        match e:
-            case ast.And():
-                return both(*[self.true(part) for part in e.operands])
-            case ast.Or():
-                return either(*[self.true(part) for part in e.operands])
-            case ast.GeneralComparison():
-                return self._compared(e)[0]
-            case ast.ValueComparison() if self.is_condition(e):
-                return self._compared(ast.GeneralComparison(_BY_VALUE[e.op], e.left, e.right, span=e.span))[0]
-            case ast.Quantified():
-                return self._quantified(e)[0]
-            case ast.If():
-                then, otherwise = self.true(e.then), self.true(e.otherwise)
-                taken = either(both(self.true(e.condition), then), both(self.false(e.condition), otherwise))
-                return either(taken, both(then, otherwise))
-            case ast.FunctionCall() if self.is_condition(e):
-                (arg,) = e.args
-                match e.name.local:
-                    case "not":
-                        return self.false(arg)
-                    case "exists":
-                        return exists(self.certain(arg))
-                    case "empty":
-                        return both(call("empty", self.possible(arg)), negated(self.more(arg)))
-                return self.true(arg)
-        if only_nodes(e):
-            return exists(self.certain(e))
-        return both(negated(self.unsettled(e, "text")), _value(e))
+        return self._known(e, True)
 
     def false(self, e: ast.Expr) -> ast.Expr:
+        return self._known(e, False)
+
+    def _known(self, e: ast.Expr, truth: bool) -> ast.Expr:
+        """Whether a condition certainly has a truth value. De Morgan: ``both`` for true is ``either`` for false."""
         match e:
             case ast.And():
-                return either(*[self.false(part) for part in e.operands])
+                return (both if truth else either)(*[self._known(part, truth) for part in e.operands])
             case ast.Or():
-                return both(*[self.false(part) for part in e.operands])
+                return (either if truth else both)(*[self._known(part, truth) for part in e.operands])
             case ast.GeneralComparison():
-                return self._compared(e)[1]
+                return self._compared(e)[not truth]
             case ast.ValueComparison() if self.is_condition(e):
-                return self._compared(ast.GeneralComparison(_BY_VALUE[e.op], e.left, e.right, span=e.span))[1]
+                return self._known(ast.GeneralComparison(_BY_VALUE[e.op], e.left, e.right, span=e.span), truth)
             case ast.Quantified():
-                return self._quantified(e)[1]
+                return self._quantified(e)[not truth]
             case ast.If():
-                then, otherwise = self.false(e.then), self.false(e.otherwise)
+                then, otherwise = self._known(e.then, truth), self._known(e.otherwise, truth)
                 taken = either(both(self.true(e.condition), then), both(self.false(e.condition), otherwise))
                 return either(taken, both(then, otherwise))
             case ast.FunctionCall() if self.is_condition(e):
                 (arg,) = e.args
                 match e.name.local:
                     case "not":
-                        return self.true(arg)
+                        return self._known(arg, not truth)
                     case "exists":
-                        return both(call("empty", self.possible(arg)), negated(self.more(arg)))
+                        return self._exist(arg, truth)
                     case "empty":
-                        return exists(self.certain(arg))
-                return self.false(arg)
+                        return self._exist(arg, not truth)
+                return self._known(arg, truth)
         if only_nodes(e):
-            return both(call("empty", self.possible(e)), negated(self.more(e)))
-        return both(negated(self.unsettled(e, "text")), negated(_value(e)))
+            return self._exist(e, truth)
+        value = _value(e)
+        return both(negated(self.unsettled(e, "text")), value if truth else negated(value))
+
+    def _exist(self, e: ast.Expr, truth: bool) -> ast.Expr:
+        """Whether there certainly is an item, or certainly none."""
+        if truth:
+            return exists(self.certain(e))
+        return both(call("empty", self.possible(e)), negated(self.more(e)))
 
     # -------------------------------------------------------------------------------------------------- comparisons
 
@@ -108,7 +92,7 @@ class Kleene(Sequences):
         if pending == FALSE:
             return true, negated(true)
         others = ast.GeneralComparison(e.op, self.possible(left), self.possible(right), span=e.span)
-        none = [both(call("empty", self.possible(side)), negated(self.more(side))) for side in (left, right)]
+        none = [self._exist(side, False) for side in (left, right)]
         lacking = [
             empty
             for empty, side, other in zip(none, (left, right), (right, left), strict=True)

@@ -19,6 +19,7 @@ from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
 from xstreamcast.lang.context import FN, STREAM, XS
 from xstreamcast.lang.structures import above, below, split
+from xstreamcast.lang.walk import bound_by
 from xstreamcast.model.structure import Structure
 from xstreamcast.model.types import AtomicType
 from xstreamcast.plan.algebra import VarName
@@ -207,31 +208,11 @@ class Shapes:
 
     def _flwor(self, e: ast.FLWOR, variables: Variables, focus: Shape) -> Shape:
         for clause in e.clauses:
-            match clause:
-                case ast.ForClause(var=var, position=position, source=source):
-                    variables[var.expanded] = self.shape(source, variables, focus)
-                    if position is not None:
-                        variables[position.expanded] = _LEAF
-                case ast.LetClause(var=var, value=value):
-                    variables[var.expanded] = self.shape(value, variables, focus)
-                case ast.GroupClause(keys=keys):
-                    variables |= {key.var.expanded: _LEAF for key in keys}  # atomic values
-                case ast.CountClause(var=var):
-                    variables[var.expanded] = _LEAF
-                case ast.WindowClause():
-                    self._window(clause, variables, focus)
+            source, items, atomic = bound_by(clause)
+            if source is not None:
+                variables |= dict.fromkeys([name.expanded for name in items], self.shape(source, variables, focus))
+            variables |= dict.fromkeys([name.expanded for name in atomic], _LEAF)
         return self.shape(e.result, variables, focus)
-
-    def _window(self, clause: ast.WindowClause, variables: Variables, focus: Shape) -> None:
-        items = self.shape(clause.source, variables, focus)
-        for condition in (clause.start, clause.end):
-            if condition is not None:
-                for name in (condition.current, condition.previous, condition.next):
-                    if name is not None:
-                        variables[name.expanded] = items
-                if condition.position is not None:
-                    variables[condition.position.expanded] = _LEAF
-        variables[clause.var.expanded] = items
 
     # ------------------------------------------------------------------------------------------------- steps
 

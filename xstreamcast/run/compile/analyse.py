@@ -108,7 +108,7 @@ def _function_focus(name: ast.Name, arity: int) -> int:
         if name.local in _PLAIN:
             return 0
         entry = lookup(FN, name.local, arity)
-        if entry is not None and entry.needs_context:
+        if entry is not None and entry.reads_focus:
             return ITEM
     return 0
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xstreamcast.lang import ast
-from xstreamcast.run.compile.compiler import DISTINCT, Compiler, Scope, value
+from xstreamcast.run.compile.compiler import Compiler
+from xstreamcast.run.compile.scope import Scope
+from xstreamcast.run.compile.styles import DISTINCT, value
 from xstreamcast.run.compile.values import EMPTY, Rep, Type, Val, one, opt
 
 _ONE_ITEM = (ast.VarRef, ast.Filter, ast.ContextItem)

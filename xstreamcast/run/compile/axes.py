@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from xstreamcast.model.names import ATTRIBUTE, TEXT
 from xstreamcast.model.tree import key_of
-from xstreamcast.run.compile.compiler import Body, Compiler
+from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.predicates import Produce
+from xstreamcast.run.compile.styles import Body
 from xstreamcast.run.compile.tests import Test
 from xstreamcast.run.compile.values import Val, row
 

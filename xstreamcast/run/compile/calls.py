@@ -9,19 +9,12 @@ from xstreamcast.functions.registry import FunctionEntry, lookup
 from xstreamcast.lang import ast
 from xstreamcast.lang.context import FN, MAP, STREAM
 from xstreamcast.model import types as t
-from xstreamcast.run.compile.compiler import (
-    ANY,
-    EACH,
-    Body,
-    Compiler,
-    Scope,
-    cond,
-    each,
-    value,
-)
+from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.expressions import string_code
 from xstreamcast.run.compile.flwor import flwor_count
 from xstreamcast.run.compile.paths import count_path, exists
+from xstreamcast.run.compile.scope import Scope
+from xstreamcast.run.compile.styles import ANY, EACH, Body, cond, each, value
 from xstreamcast.run.compile.values import (
     BOOLEAN,
     INTEGER,
@@ -336,11 +329,11 @@ def _user_call(c: Compiler, user: UserFunction, args: tuple[ast.Expr, ...], scop
     return Val(made, user.result_rep, user.result)
 
 
-def context_code(c: Compiler, scope: Scope) -> str:
-    """The dynamic context to give to a function: with the focus, and with the static context of the place."""
+def context_code(c: Compiler, entry: FunctionEntry, scope: Scope) -> str:
+    """The dynamic context to give to a function: with the static context of the place, and the focus if it is read."""
     focus = scope.focus
     context = c.context(scope)
-    if focus.item is None:
+    if focus.item is None or not entry.reads_focus:
         return context
     if focus.guard is not None:
         return f"{context}.initial"
@@ -350,7 +343,7 @@ def context_code(c: Compiler, scope: Scope) -> str:
 def library(c: Compiler, entry: FunctionEntry, args: tuple[ast.Expr, ...], scope: Scope) -> Val:
     codes = []
     if entry.needs_context:
-        codes.append(context_code(c, scope))
+        codes.append(context_code(c, entry, scope))
     for number, (arg, param) in enumerate(zip(args, entry.params, strict=True), 1):
         role = f"argument {number} of {entry.name}"
         val = c.convert(c.value(arg, scope), param, role)

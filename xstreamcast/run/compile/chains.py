@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 
 from xstreamcast.lang import ast
 from xstreamcast.model.names import ELEMENT
-from xstreamcast.run.compile.compiler import Body, Compiler, Scope
+from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.predicates import Produce, filtered, is_condition, positional
+from xstreamcast.run.compile.scope import Scope
+from xstreamcast.run.compile.styles import Body
 from xstreamcast.run.compile.tests import Test, node_test
 from xstreamcast.run.compile.values import Val, row
 

@@ -8,8 +8,10 @@ from decimal import Decimal
 
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
-from xstreamcast.run.compile.compiler import ANY, Compiler, Scope, cond, value
+from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.emit import Slot
+from xstreamcast.run.compile.scope import Scope
+from xstreamcast.run.compile.styles import ANY, cond, value
 from xstreamcast.run.compile.temporal import clock_comparison
 from xstreamcast.run.compile.values import BOOLEAN, EMPTY, Rep, Type, Val, one, opt
 

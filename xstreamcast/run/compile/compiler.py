@@ -7,14 +7,15 @@
 ``build``   events for a tree builder: the content of a constructor, never collected or copied twice
 =========== ==========================================================================================
 
-A handler is registered for the styles in which an expression has something to gain; the others follow from it.
+Handlers (:mod:`~xstreamcast.run.compile.styles`) are there for the styles in which an expression has something to
+gain; the others follow from them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from xstreamcast.errors import XStreamError, error
@@ -24,12 +25,10 @@ from xstreamcast.model import types as t
 from xstreamcast.run.compile.analyse import Analysis, VarName
 from xstreamcast.run.compile.emit import Emitter, Frame, Line, Slot
 from xstreamcast.run.compile.nesting import Nesting
+from xstreamcast.run.compile.scope import Focus, Scope, Var
+from xstreamcast.run.compile.styles import BUILD, COND, EACH, ORDERED, VALUE, Body
 from xstreamcast.run.compile.values import ITEM, Rep, Type, Val, one, opt, row, seq
 
-#: What the consumer of ``each`` needs of node sequences.
-ANY, DISTINCT, ORDERED = 0, 1, 2
-
-Body = Callable[[Val], None]
 Lines = list[Line | Slot]
 
 
@@ -49,43 +48,9 @@ class Yields:
 
 _DEEP: Final = 8  # nested loops, after which code moves to a function of its own (Python allows 20 blocks)
 _DEEP_INDENT: Final = 40  # and indentation (Python allows 100)
-
-
-@dataclass(frozen=True, slots=True)
-class Var:
-    """A variable in scope; ``level`` counts the loops of its frame that were open when it was bound.
-
-    ``deferred``: a variable used once is compiled where it is used, in the scope it was bound in.
-    """
-
-    val: Val
-    frame: Frame
-    level: int
-    deferred: tuple[ast.Expr, Scope] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Focus:
-    """``item`` None: there is no context item. ``guard``: a name that holds None if there is none."""
-
-    item: Val | None
-    position: str | None = None
-    last: str | None = None
-    frame: Frame | None = None
-    level: int = 0
-    guard: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What names mean at a place of the query."""
-
-    static: StaticContext
-    focus: Focus = field(default_factory=lambda: Focus(None))
-    variables: dict[VarName, Var] = field(default_factory=dict)
-
-    def with_focus(self, focus: Focus) -> Scope:
-        return replace(self, focus=focus)
+_SHALLOW: Final = frozenset(
+    {ast.StringLiteral, ast.IntegerLiteral, ast.DecimalLiteral, ast.DoubleLiteral, ast.VarRef, ast.ContextItem}
+)
 
 
 class Compiler:
@@ -491,9 +456,10 @@ class Compiler:
         source, span = self.out.spot
         return error(code, message, source.place(span), hint, source.excerpt(span))
 
-    def raising(self, code: str, message: str) -> None:
+    def raising(self, code: str, message: str, hint: str = "") -> None:
         """Write a dynamic error."""
-        self.out.line(f"fail({code!r}, {self.out.literal(message)})")
+        more = f", {hint!r}" if hint else ""
+        self.out.line(f"fail({code!r}, {self.out.literal(message)}{more})")
 
     # --------------------------------------------------------------------------------------------------- conversion
 
@@ -502,54 +468,3 @@ class Compiler:
         from xstreamcast.run.compile.types import convert
 
         return convert(self, val, expected, role)
-
-
-ValueHandler = Callable[[Compiler, Any, Scope], Val]
-EachHandler = Callable[[Compiler, Any, Scope, Body, int], None]
-CondHandler = Callable[[Compiler, Any, Scope], str]
-BuildHandler = Callable[[Compiler, Any, Scope, str], None]
-
-VALUE: dict[type[ast.Expr], ValueHandler] = {}
-EACH: dict[type[ast.Expr], EachHandler] = {}
-COND: dict[type[ast.Expr], CondHandler] = {}
-BUILD: dict[type[ast.Expr], BuildHandler] = {}
-
-_SHALLOW = frozenset(
-    {ast.StringLiteral, ast.IntegerLiteral, ast.DecimalLiteral, ast.DoubleLiteral, ast.VarRef, ast.ContextItem}
-)
-
-
-def value(*classes: type[ast.Expr]) -> Callable[[ValueHandler], ValueHandler]:
-    def register(handler: ValueHandler) -> ValueHandler:
-        for cls in classes:
-            VALUE[cls] = handler
-        return handler
-
-    return register
-
-
-def each(*classes: type[ast.Expr]) -> Callable[[EachHandler], EachHandler]:
-    def register(handler: EachHandler) -> EachHandler:
-        for cls in classes:
-            EACH[cls] = handler
-        return handler
-
-    return register
-
-
-def cond(*classes: type[ast.Expr]) -> Callable[[CondHandler], CondHandler]:
-    def register(handler: CondHandler) -> CondHandler:
-        for cls in classes:
-            COND[cls] = handler
-        return handler
-
-    return register
-
-
-def build(*classes: type[ast.Expr]) -> Callable[[BuildHandler], BuildHandler]:
-    def register(handler: BuildHandler) -> BuildHandler:
-        for cls in classes:
-            BUILD[cls] = handler
-        return handler
-
-    return register

@@ -7,10 +7,12 @@ from dataclasses import replace
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, intern, intern_prefix
-from xstreamcast.run.compile.compiler import Compiler, Scope, build, value
+from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.nesting import Nesting
 from xstreamcast.run.compile.paths import at_most_one
+from xstreamcast.run.compile.scope import Scope
 from xstreamcast.run.compile.shapes import has_shape, shaped
+from xstreamcast.run.compile.styles import build, value
 from xstreamcast.run.compile.values import Rep, Type, Val, one, opt, row
 
 _PARTS = (

@@ -7,18 +7,11 @@ from types import TracebackType
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.context import ERR
-from xstreamcast.run.compile.compiler import (
-    ANY,
-    Body,
-    Compiler,
-    Scope,
-    build,
-    cond,
-    each,
-    value,
-)
+from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.emit import Slot
 from xstreamcast.run.compile.expressions import each_once
+from xstreamcast.run.compile.scope import Scope
+from xstreamcast.run.compile.styles import ANY, Body, build, cond, each, value
 from xstreamcast.run.compile.types import declared
 from xstreamcast.run.compile.values import (
     BOOLEAN,

@@ -8,18 +8,10 @@ from dataclasses import replace
 from xstreamcast.lang import ast
 from xstreamcast.run.compile.analyse import LAST, POSITION, is_call, literal_number
 from xstreamcast.run.compile.arithmetic import operand
-from xstreamcast.run.compile.compiler import (
-    ANY,
-    ORDERED,
-    Body,
-    Compiler,
-    Scope,
-    build,
-    cond,
-    each,
-    value,
-)
+from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.predicates import filtered
+from xstreamcast.run.compile.scope import Scope
+from xstreamcast.run.compile.styles import ANY, ORDERED, Body, build, cond, each, value
 from xstreamcast.run.compile.values import (
     EMPTY,
     INTEGER,

@@ -13,27 +13,18 @@ from dataclasses import replace
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.context import CODEPOINT
-from xstreamcast.lang.walk import children, descendants
+from xstreamcast.lang.walk import bound_by, children, descendants
 from xstreamcast.run.compile.analyse import VarName
 from xstreamcast.run.compile.chains import with_condition
-from xstreamcast.run.compile.compiler import (
-    ORDERED,
-    Body,
-    Compiler,
-    Scope,
-    Var,
-    build,
-    each,
-    value,
-)
+from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.emit import Slot
 from xstreamcast.run.compile.expressions import each_once
 from xstreamcast.run.compile.joins import Join, find_join
+from xstreamcast.run.compile.scope import Scope, Var
+from xstreamcast.run.compile.styles import ORDERED, Body, build, each, value
 from xstreamcast.run.compile.types import declared
 from xstreamcast.run.compile.values import INTEGER, Rep, Type, Val, one, opt, seq
 from xstreamcast.run.compile.windows import each_window
-
-_BREAKERS = (ast.GroupClause, ast.OrderClause, ast.WindowClause, ast.CountClause)
 
 
 def split_conditions(clauses: tuple[ast.Clause, ...]) -> list[ast.Clause]:
@@ -49,19 +40,8 @@ def split_conditions(clauses: tuple[ast.Clause, ...]) -> list[ast.Clause]:
 
 def _binds(clause: ast.Clause) -> set[VarName]:
     """The names a clause binds."""
-    names: list[ast.Name | None] = []
-    if isinstance(clause, ast.ForClause):
-        names = [clause.var, clause.position]
-    elif isinstance(clause, (ast.LetClause, ast.CountClause)):
-        names = [clause.var]
-    elif isinstance(clause, ast.WindowClause):
-        names = [clause.var]
-        for condition in (clause.start, clause.end):
-            if condition is not None:
-                names += [condition.current, condition.position, condition.previous, condition.next]
-    elif isinstance(clause, ast.GroupClause):
-        names = [key.var for key in clause.keys]
-    return {name.expanded for name in names if name is not None}
+    _, items, atomic = bound_by(clause)
+    return {name.expanded for name in (*items, *atomic)}
 
 
 class _Writer:

@@ -15,8 +15,9 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import descendants
 from xstreamcast.run.compile.calls import held, inline, library
-from xstreamcast.run.compile.compiler import Compiler, Scope
+from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.expressions import each_once
+from xstreamcast.run.compile.scope import Scope
 from xstreamcast.run.compile.types import sequence_type
 from xstreamcast.run.compile.values import ITEMS, Rep, Type, Val, one, static_type, union
 

@@ -7,8 +7,10 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.context import STREAM
 from xstreamcast.model.atomic import QName
 from xstreamcast.run.compile.calls import context_code, held
-from xstreamcast.run.compile.compiler import Compiler, Scope, value
+from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.maps import looked_up
+from xstreamcast.run.compile.scope import Scope
+from xstreamcast.run.compile.styles import value
 from xstreamcast.run.compile.temporal import temporal_entry
 from xstreamcast.run.compile.types import sequence_type
 from xstreamcast.run.compile.values import ITEMS, Rep, Type, Val, one, seq, static_type
@@ -24,7 +26,7 @@ def reference_value(c: Compiler, e: ast.NamedFunctionRef, scope: Scope) -> Val:
     if entry is None:
         raise c.fault("XPST0017", f"there is no function {e.name.lexical}#{e.arity}")
     constant = c.out.constant(entry)
-    return one(f"{constant}.item({context_code(c, scope)})", Type("function"))
+    return one(f"{constant}.item({context_code(c, entry, scope)})", Type("function"))
 
 
 @value(ast.InlineFunction)

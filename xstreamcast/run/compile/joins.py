@@ -13,7 +13,9 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.run.compile.analyse import VarName
 from xstreamcast.run.compile.comparisons import MIRRORED, VALUE_OF, Side, each_side
-from xstreamcast.run.compile.compiler import ANY, ORDERED, Body, Compiler, Scope
+from xstreamcast.run.compile.compiler import Compiler
+from xstreamcast.run.compile.scope import Scope
+from xstreamcast.run.compile.styles import ANY, ORDERED, Body
 from xstreamcast.run.compile.values import Rep, Type, Val, one
 
 

@@ -8,8 +8,9 @@ from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
 from xstreamcast.lang.context import MAP
 from xstreamcast.model import types as t
-from xstreamcast.run.compile.compiler import Compiler, Scope
+from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.flwor import each_result
+from xstreamcast.run.compile.scope import Scope
 from xstreamcast.run.compile.values import INTEGER, ITEMS, Rep, Type, Val, one, seq
 
 _KEY = t.SequenceType(t.TYPES["anyAtomicType"])

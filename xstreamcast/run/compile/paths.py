@@ -1,73 +1,26 @@
 """Paths: loops over rows of a tree, with document order and distinctness known statically wherever possible.
 
-A path keeps a :class:`State` along its steps. Children of nodes that are in order and not inside one another are in
-order; descendants of nodes in order are made so by skipping what an earlier node already covered (staircase join,
-Grust 2002); attributes keep any order. Only where nothing is known are rows collected, sorted and made distinct.
+A path keeps a :class:`~xstreamcast.run.compile.path_order.State` along its steps. Only where it knows nothing are rows
+collected, sorted and made distinct.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xstreamcast.lang import ast
 from xstreamcast.model.names import ATTRIBUTE
 from xstreamcast.run.compile.analyse import LAST, POSITION, literal_number
 from xstreamcast.run.compile.axes import COLLECTED, axis_loop
 from xstreamcast.run.compile.chains import chain_at, children_at
-from xstreamcast.run.compile.compiler import (
-    ANY,
-    ORDERED,
-    Body,
-    Compiler,
-    Scope,
-    Yields,
-    cond,
-    each,
-    value,
-)
+from xstreamcast.run.compile.compiler import Compiler, Yields
+from xstreamcast.run.compile.path_order import REVERSE, SINGLE, SORTED, State, after
 from xstreamcast.run.compile.predicates import Produce, filtered, positional
-from xstreamcast.run.compile.tests import Test, node_test
+from xstreamcast.run.compile.scope import Scope
+from xstreamcast.run.compile.styles import ANY, ORDERED, Body, cond, each, value
+from xstreamcast.run.compile.tests import node_test
 from xstreamcast.run.compile.values import NODES, Rep, Type, Val, one, opt, row, seq
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What is known of the nodes at a step: at most one; in document order; distinct; none inside another."""
-
-    single: bool = False
-    ordered: bool = False
-    distinct: bool = False
-    disjoint: bool = False
-
-
-SINGLE = State(True, True, True, True)
-SORTED = State(False, True, True, False)
-
-_REVERSE = frozenset({"parent", "ancestor", "ancestor-or-self", "preceding", "preceding-sibling"})
-
-
-def after(state: State, axis: str, test: Test, first_only: bool, counted: bool) -> State:
-    """The state after a step on an axis; ``counted``: its predicates look at positions."""
-    if axis == "self":
-        return state
-    if axis == "attribute":
-        return State(state.single and test.name is not None, state.ordered, state.distinct, True)
-    if axis == "child":
-        if state.single:
-            return State(first_only, True, True, True)
-        if state.ordered and state.disjoint:
-            return State(False, True, True, True)
-        return State(False, False, state.distinct, False)
-    if axis in ("descendant", "descendant-or-self", "attributes-below"):
-        if counted and not state.disjoint:
-            return State()  # positions count from every node: none may be skipped
-        return State(False, state.ordered, state.ordered or state.single, axis == "attributes-below")
-    if axis == "parent":
-        return SINGLE if state.single else State()
-    if state.single:
-        return State(first_only, not (counted and axis in _REVERSE), True, axis.endswith("sibling"))
-    return State()
 
 
 def fused(c: Compiler, steps: tuple[ast.Expr, ...], scope: Scope) -> tuple[ast.Expr, ...]:
@@ -204,7 +157,7 @@ class _PathWriter:
         if wanted and once and self.chain(k, current):
             return
         counted = positional(c, step.predicates, self.scope)
-        reverse = step.axis in _REVERSE and counted
+        reverse = step.axis in REVERSE and counted
         first_only = len(step.predicates) >= 1 and literal_number(step.predicates[0]) is not None
         new = after(state, step.axis, test, first_only, counted)
 

@@ -9,7 +9,9 @@ from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
 from xstreamcast.lang.context import FN
 from xstreamcast.run.compile.analyse import LAST, POSITION, is_call, literal_number
-from xstreamcast.run.compile.compiler import Body, Compiler, Scope
+from xstreamcast.run.compile.compiler import Compiler
+from xstreamcast.run.compile.scope import Scope
+from xstreamcast.run.compile.styles import Body
 from xstreamcast.run.compile.values import Rep, Val, item_kind, one, opt
 
 Produce = Callable[[Body], None]

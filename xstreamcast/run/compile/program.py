@@ -23,9 +23,10 @@ from xstreamcast.run.compile import (  # noqa: F401  # imported for the handlers
     types,
 )
 from xstreamcast.run.compile.calls import UserFunction, held
-from xstreamcast.run.compile.compiler import Compiler, Focus, Scope, Yields
+from xstreamcast.run.compile.compiler import Compiler, Yields
 from xstreamcast.run.compile.emit import Line, Spot
 from xstreamcast.run.compile.functions import annotation_values
+from xstreamcast.run.compile.scope import Focus, Scope
 from xstreamcast.run.compile.tail import Tail
 from xstreamcast.run.compile.types import sequence_type
 from xstreamcast.run.compile.values import ITEM as ONE_ITEM
@@ -212,7 +213,9 @@ def _write_global(c: Compiler, known: Global, module: ast.Module) -> None:
             out.line(f"{given} = ctx.given.get({key})")
             with out.block(f"if {given} is None:"):
                 if declaration.value is None:
-                    c.raising("XPDY0002", f"the external variable {role} has no value")
+                    c.raising(
+                        "XPDY0002", f"the external variable {role} has no value", "give it one: variables= or --var"
+                    )
                 else:
                     out.line(f"{given} = {c.list(_initial(c, declaration.value, module))}")
             val = seq(given, static_type(ANYTHING))

@@ -7,7 +7,8 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.context import FN
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT, intern
 from xstreamcast.model.types import AtomicType
-from xstreamcast.run.compile.compiler import Compiler, Scope
+from xstreamcast.run.compile.compiler import Compiler
+from xstreamcast.run.compile.scope import Scope
 from xstreamcast.run.compile.values import Val
 from xstreamcast.run.runtime.shapes import END, Event, Shape
 

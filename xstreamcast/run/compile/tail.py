@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.model.types import ANYTHING
 from xstreamcast.run.compile.calls import UserFunction, held
-from xstreamcast.run.compile.compiler import Compiler, Scope
+from xstreamcast.run.compile.compiler import Compiler
+from xstreamcast.run.compile.scope import Scope
 from xstreamcast.run.compile.values import Rep
 
 

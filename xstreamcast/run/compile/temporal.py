@@ -10,7 +10,9 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.clock import is_moving
 from xstreamcast.lang.context import STREAM
 from xstreamcast.model.atomic import Item, QName
-from xstreamcast.run.compile.compiler import Compiler, Scope, cond, value
+from xstreamcast.run.compile.compiler import Compiler
+from xstreamcast.run.compile.scope import Scope
+from xstreamcast.run.compile.styles import cond, value
 from xstreamcast.run.compile.values import BOOLEAN, Type, Val, one, opt, seq
 
 _MOMENT = Type("xs:dateTime", 1, False)

@@ -8,7 +8,9 @@ from xstreamcast.lang import ast
 from xstreamcast.model import types as t
 from xstreamcast.model.atomic import QName
 from xstreamcast.model.tree import ATTRIBUTE, COMMENT, DOCUMENT, ELEMENT, NAMESPACE, PI, TEXT
-from xstreamcast.run.compile.compiler import Compiler, Scope, cond, value
+from xstreamcast.run.compile.compiler import Compiler
+from xstreamcast.run.compile.scope import Scope
+from xstreamcast.run.compile.styles import cond, value
 from xstreamcast.run.compile.values import (
     BOOLEAN,
     ITEMS,

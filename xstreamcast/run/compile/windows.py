@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from xstreamcast.lang import ast
-from xstreamcast.run.compile.compiler import Compiler, Scope
+from xstreamcast.run.compile.compiler import Compiler
+from xstreamcast.run.compile.scope import Scope
 from xstreamcast.run.compile.types import declared
 from xstreamcast.run.compile.values import INTEGER, Val, one, opt, seq
 

@@ -16,8 +16,8 @@ from xstreamcast.model.tree import Node
 from xstreamcast.model.types import INTEGRAL, NUMERIC, AtomicType, SequenceType, describe, describe_sequence
 
 
-def fail(code: str, message: str) -> NoReturn:
-    raise error(code, message)
+def fail(code: str, message: str, hint: str = "") -> NoReturn:
+    raise error(code, message, hint=hint)
 
 
 def no_context_item() -> NoReturn:
