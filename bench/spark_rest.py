@@ -2,9 +2,13 @@
 
 XMark 1 (one person's name), XMark 5 (a count with a condition) and rows of all items (id, location, quantity), on the
 116 MB document and on one nine times as long, in ``local[1]`` and ``local[2]``. Spark's source has an explicit schema.
-All is warm: each is run twice, then five times in turn with the others; the figure is the median of wall seconds. Seams
-are found anew in each run. PyPI's ``super-xml`` runs beside them for the rows if ``SUPERXML`` names a folder that it is
-installed to (``pip install --no-deps --target FOLDER super-xml``).
+All is warm: each is run twice, then five times in turn with the others; the figure is the median of wall seconds. Where
+the document may be cut is found anew in each run; "again" is a later query over the same file, where that is known.
+
+RumbleDB runs the same queries once, if ``RUMBLE`` names a Python that has it (``pip install jsoniq``, in an environment
+of its own). PyPI's ``super-xml`` gives the rows of items if ``SUPERXML`` names a folder that it is installed to
+(``pip install --no-deps --target FOLDER super-xml``). The last table has the rows that are found in a document of
+twenty thousand whose end tags have a blank before their ``>``, by the size of a partition.
 """
 
 from __future__ import annotations
@@ -26,10 +30,13 @@ from bench.measure import progress, table
 TIMES: Final = 5
 WARM: Final = 2
 LONGER: Final = 9
+LIMIT: Final = 300  # seconds that another tool may take for a document
 MASTERS: Final = ("local[1]", "local[2]")
 OURS: Final = "xstreamcast"
+AGAIN: Final = "xstreamcast, again"
 SPARK: Final = "Spark's xml"
 OTHER: Final = "super-xml"
+RUMBLE: Final = "RumbleDB"
 CASES: Final = ("XMark 1", "XMark 5", "items")
 
 _FIRST: Final = 'for $b in /site/people/person[@id = "person0"] return $b/name/text()'
@@ -66,8 +73,14 @@ def jobs(spark: Any, document: str) -> dict[tuple[str, str], Job]:
     from xstreamcast.spark.indexing import forget_seams
 
     def ours(text: str) -> Any:
-        forget_seams()
         return query(spark, text, context=document).collect()
+
+    def anew(job: Job) -> Job:
+        def run() -> Any:
+            forget_seams()
+            return job()
+
+        return run
 
     def theirs(row: str, schema: str) -> Any:
         return spark.read.format("xml").option("rowTag", row).schema(schema).load(document)
@@ -78,7 +91,6 @@ def jobs(spark: Any, document: str) -> dict[tuple[str, str], Job]:
         return tuple(frame.agg(f.count("*"), hashed).first())
 
     def our_items() -> Any:
-        forget_seams()
         reading = spark.read.format("xstreamcast").option("record", "/site/regions/*/item")
         typed = reading.option("columns", json.dumps(_ITEMS)).schema("id string, location string, quantity long")
         return rows(typed.load(document))
@@ -88,36 +100,58 @@ def jobs(spark: Any, document: str) -> dict[tuple[str, str], Job]:
         return rows(frame.withColumnRenamed("_id", "id"))
 
     person, auction = "_id string, name string", "price double"
+
+    def first() -> Any:
+        return [row.value for row in ours(_FIRST)]
+
+    def fifth() -> Any:
+        return int(ours(_FIFTH)[0].value)
+
     made: dict[tuple[str, str], Job] = {
-        ("XMark 1", OURS): lambda: [row.value for row in ours(_FIRST)],
+        ("XMark 1", OURS): anew(first),
+        ("XMark 1", AGAIN): first,
         ("XMark 1", SPARK): lambda: [row.name for row in theirs("person", person).where("_id = 'person0'").collect()],
-        ("XMark 5", OURS): lambda: int(ours(_FIFTH)[0].value),
+        ("XMark 5", OURS): anew(fifth),
+        ("XMark 5", AGAIN): fifth,
         ("XMark 5", SPARK): lambda: theirs("closed_auction", auction).where("price >= 40").count(),
-        ("items", OURS): our_items,
+        ("items", OURS): anew(our_items),
+        ("items", AGAIN): our_items,
         ("items", SPARK): their_items,
     }
     if os.environ.get("SUPERXML"):
-        sys.path.insert(0, os.environ["SUPERXML"])
-        import superxml
-        from superxml.datasource import SuperXmlSource
-
-        spark.dataSource.register(SuperXmlSource)
-        columns = [
-            ("id", "attr", [], "id", "utf8"),
-            ("location", "text", ["location"], "", "utf8"),
-            ("quantity", "text", ["quantity"], "", "int64"),
-        ]
-        made["items", OTHER] = lambda: rows(superxml.read(spark, document, "item", columns))
+        columns, read = _super_xml(spark)
+        made["items", OTHER] = lambda: rows(read(spark, document, "item", columns))
     return made
+
+
+def _super_xml(spark: Any) -> tuple[list[Any], Any]:
+    """The columns of items as super-xml has them, and what reads them."""
+    sys.path.insert(0, os.environ["SUPERXML"])
+    import superxml
+    from superxml.datasource import SuperXmlSource
+
+    spark.dataSource.register(SuperXmlSource)
+    columns = [
+        ("id", "attr", [], "id", "utf8"),
+        ("location", "text", ["location"], "", "utf8"),
+        ("quantity", "text", ["quantity"], "", "int64"),
+    ]
+    return columns, superxml.read
+
+
+def _with_super_xml() -> bool:
+    """Let the workers of Spark find super-xml; whether there is one."""
+    path = os.environ.get("SUPERXML")
+    if path:
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [path, os.environ.get("PYTHONPATH")]))
+    return bool(path)
 
 
 def worker(master: str, document: str) -> None:
     """Measure in one session; a line of JSON: the medians, and the answers."""
     from xstreamcast.spark import register, session
 
-    path = os.environ.get("SUPERXML")
-    if path:
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [path, os.environ.get("PYTHONPATH")]))
+    _with_super_xml()
     spark = session("bench", master, **{"spark.driver.memory": "4g"})
     register(spark)
     found: dict[str, dict[str, Any]] = {case: {} for case in CASES}
@@ -155,16 +189,12 @@ def _told(failure: Exception) -> str:
 
 
 def run() -> None:
-    """Print a table for each document."""
+    """Print a table for each document, and one of the rows that are found."""
     small = documents.xmark(1)
     for document in (small, longer(small, LONGER)):
         size = document.stat().st_size / 1e6
-        found: dict[str, dict[str, dict[str, Any]]] = {}
-        for master in MASTERS:
-            progress(f"{document.name} in {master}")
-            command = [sys.executable, "-m", "bench.spark_rest", master, str(document)]
-            ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            found[master] = json.loads(ran.stdout.splitlines()[-1])
+        found = {master: _measured(master, str(document)) for master in MASTERS}
+        rumble = _rumble(document)
         print(f"{document.name}, {size:,.0f} MB\n")
         rows = []
         for case in CASES:
@@ -177,10 +207,108 @@ def run() -> None:
                     (case, tool, f"{one['seconds']:.2f}", f"{two['seconds']:.2f}", ratio,
                      f"{one['seconds'] / two['seconds']:.2f}×", same)
                 )  # fmt: skip
+            if case in rumble:
+                seconds, told = rumble[case]
+                other = found[MASTERS[1]][case][SPARK]["seconds"]
+                rows.append((case, RUMBLE, "", f"{seconds:.2f}", f"{other / seconds:.2f}×", "", told))
         head = ("", "", *(f"{master}, s" for master in MASTERS), f"of {SPARK}", "by a second core", "same answer")
         table(head, rows)
+        if failure := rumble.get(""):
+            print(f"\n{RUMBLE}: {failure[1]}")
         print()
+    if not os.environ.get("SUPERXML"):
+        print(f"{OTHER}: not measured, SUPERXML names no folder")
+    lines = subprocess.run([*_WORKER, "rows"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    head, *rows = json.loads(lines[-1])
+    table(head, rows)
+    print(f"\n{_in_partitions(small)}")
+
+
+_WORKER: Final = (sys.executable, "-m", "bench.spark_rest")
+
+
+def _measured(master: str, document: str) -> dict[str, dict[str, dict[str, Any]]]:
+    progress(f"{document} in {master}")
+    ran = subprocess.run([*_WORKER, master, document], stdout=subprocess.PIPE, text=True, check=True)
+    made: dict[str, dict[str, dict[str, Any]]] = json.loads(ran.stdout.splitlines()[-1])
+    return made
+
+
+def _rumble(document: Path) -> dict[str, tuple[float, str]]:
+    """Seconds of RumbleDB by case, and its answer; by "" what there is to say."""
+    python = os.environ.get("RUMBLE")
+    if not python:
+        return {"": (0, "not measured, RUMBLE names no Python that has it")}
+    from xstreamcast.spark.java import find_java
+
+    script = Path(__file__).with_name("rumble.py")
+    command = [python, str(script), MASTERS[1], str(document)]
+    given = {**os.environ, "JAVA_HOME": str(find_java().home), "PYTHONPATH": ""}
+    made: dict[str, tuple[float, str]] = {}
+    with tempfile.TemporaryFile("w+") as out:
+        try:
+            ran = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True, env=given, timeout=LIMIT)
+            if ran.returncode:
+                made[""] = 0, "fails: " + next((line for line in ran.stderr.splitlines() if "Error" in line), "")[:200]
+        except subprocess.TimeoutExpired:
+            made[""] = 0, f"stopped after {LIMIT} seconds"
+        out.seek(0)
+        for line in out:
+            if line.startswith("["):
+                name, seconds, answer = json.loads(line)
+                made[name] = seconds, " ".join(answer)
+    return made
+
+
+# ------------------------------------------------------------------------------------------------------- rows found
+
+
+def found_rows() -> None:
+    """A line of JSON: a table of the rows that each tool finds, by the size of a partition."""
+    from xstreamcast.spark import register, session
+
+    path = _with_super_xml()
+    spark = session("bench", **{"spark.driver.memory": "2g"})
+    register(spark)
+    with tempfile.TemporaryDirectory() as folder:
+        document = Path(folder, "items.xml")
+        item = '<item id="i{0}"><location>L{0}</location><quantity>{1}</quantity></item >'
+        document.write_text("<items>" + "".join(item.format(k, k % 9) for k in range(_THERE)) + "</items>")
+        columns, read = _super_xml(spark) if path else ([], None)
+        rows = []
+        for size in _SIZES:
+            reading = spark.read.format("xstreamcast").option("record", "/items/item").option("partitionBytes", size)
+            ours = reading.option("columns", json.dumps(_ITEMS)).load(str(document)).count()
+            theirs = read(spark, str(document), "item", columns, maxPartitionBytes=size).count() if read else "–"
+            single = spark.read.format("xml").option("rowTag", "item").schema("_id string").load(str(document)).count()
+            rows.append((f"{size:,}", f"{_THERE:,}", f"{ours:,}", f"{single:,}", f"{theirs:,}" if read else "–"))
+    print(json.dumps([("bytes in a partition", "rows there", OURS, f"{SPARK}, one task", OTHER), *rows]))
+    spark.stop()
+
+
+def _in_partitions(document: Path) -> str:
+    """Whether the rows of items are the same in whatever partitions: a sentence."""
+    import pyarrow as pa
+
+    from xstreamcast.spark.document_reader import ColumnReader
+
+    size, whole = document.stat().st_size, None
+    for count in _PARTITIONS:
+        options = {"path": str(document), "record": "/site/regions/*/item", "columns": json.dumps(_ITEMS)}
+        reader = ColumnReader({**options, "offset": "true", "partitionBytes": str(-(-size // count))}, None, None)
+        partitions = reader.partitions()
+        rows = pa.Table.from_batches([batch for part in partitions for batch in reader.read(part)]).combine_chunks()
+        whole = whole or rows
+        if len(partitions) != count or not rows.equals(whole):
+            return f"{document.name}: {len(partitions)} partitions give other rows than one"
+    assert whole is not None
+    return f"{document.name}: the {whole.num_rows:,} rows of items are the same in {_PARTITIONS} partitions."
+
+
+_PARTITIONS: Final = (1, 2, 3, 5, 8, 13, 21, 34, 55, 64)
+_THERE: Final = 20_000
+_SIZES: Final = (10_000_000, 500_000, 200_000, 100_000)
 
 
 if __name__ == "__main__":
-    worker(sys.argv[1], sys.argv[2])
+    found_rows() if sys.argv[1] == "rows" else worker(sys.argv[1], sys.argv[2])

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from local_frames import LocalSpark
 
 from xstreamcast.model.atomic import Item
-from xstreamcast.run.library import moment_of
-from xstreamcast.spark.at_rest import PARTIALS, PROJECTED, WHOLE, way
+from xstreamcast.spark.at_rest import prepare
 from xstreamcast.spark.files import Document, documents
-from xstreamcast.spark.indexing import planned
-from xstreamcast.spark.program import Answer, Program, Scan
-from xstreamcast.spark.ranges import Range
-from xstreamcast.spark.transport import dumps, loads
 
 NOW = "2003-11-15T00:00:00Z"
 
@@ -56,28 +54,10 @@ def document_of(folder: Path, content: str | bytes, name: str = "document.xml") 
     return documents(str(path))[0]
 
 
-def spread_here(text: str, document: Document, step: int) -> Iterator[Item]:
-    """A query's items from ranges of a document that were worked on apart, as tasks would, and sent."""
-    program = Program(text, "file:///", (), dumps({}), moment_of(NOW), ())
-    chosen = way(None if (code := program.query.plan()) is None else code.plan)
-    if chosen == WHOLE:
-        yield from program.query(context=document.source(), now=NOW)
-        return
-    assert code is not None
-    answer = Answer(program)
-    tasks: list[list[Range]] = planned([document], step)
-    if chosen != PROJECTED:
-        yield from answer.rest()
-    for number in range(len(code.plan.passes)):
-        values = {} if chosen == PROJECTED else answer.values(number)
-        scan: Scan = loads(dumps(Scan(program, number, document.uri, dumps(values), chosen == PARTIALS)))
-        if chosen == PROJECTED:
-            sent = [loads(dumps(scan.projected(parts))) for parts in tasks]
-            answer.bind(scan.step.source, [part for parts in sent for part in parts], document.uri)
-        elif chosen == PARTIALS:
-            yield from answer.take(number, [loads(scan.sent(parts)) for parts in tasks])
-        else:
-            for parts in tasks:
-                yield from loads(dumps(list(scan.items(parts))))
-            return
-    yield from answer.rest()
+def spread_here(text: str, document: Document, step: int, log: list[str] | None = None) -> Iterator[Item]:
+    """A query's items as Spark would make them of ranges of a document; ``log`` gets the operators."""
+    spark = LocalSpark()
+    made: Any = spark
+    yield from prepare(made, text, context=document.path, now=NOW, base_uri="file:///", partition_bytes=step).items()
+    if log is not None:
+        log += spark.log

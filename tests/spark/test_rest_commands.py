@@ -75,12 +75,16 @@ def test_options_of_the_other_engine_are_refused(options: tuple[str, ...]) -> No
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("for $p in //person return $p/name", ["stage 1  s1 s2  a task for each range"]),
-        ("count(//person[name])", ["stage 1", "driver"]),
-        ("for $p in //person order by $p/name return $p", ["stage 1", "stage 2"]),
-        ("let $n := count(//b) return //b[. = $n]", ["stage 1", "stage 2", "driver"]),
-        ('stream("s")//b', ["stage 1"]),
-        ("1 + 1", ["stage 1"]),
+        ("for $p in //person return $p/name", ["scan  s1 s2  a task for each range"]),
+        ("count(//person[name])", ["scan ", "merge  s1"]),
+        ("for $p in //person order by $p/name return $p", ["scan  s2", "sort  s1"]),
+        ("let $n := count(//b) return //b[. = $n]", ["scan ", "merge", "scan ", "merge"]),
+        ("for $a in //a, $b in //b where $a/x = $b/y return $b", ["scan ", "scan ", "join"]),
+        ("for $a in //a, $b in //b where $a/x < $b/y return $b", ["scan  s", "scan  s"]),
+        ("for $a in //a group by $k := $a/x return $k", ["scan ", "group", "order"]),
+        ("for $a in //a, $b in //b where $a << $b return $b", ["scan", "task"]),
+        ('stream("s")//b', ["task"]),
+        ("1 + 1", ["task"]),
     ],
 )
 def test_explain_tells_the_stages_and_the_steps_in_each(text: str, expected: list[str]) -> None:
@@ -95,4 +99,4 @@ def test_explain_prints_the_stages_for_spark_only(capsys: pytest.CaptureFixture[
     assert ran("explain", "count(//b)") == 0
     assert "on Spark" not in capsys.readouterr().out
     assert ran("explain", "count(//b)", "--engine", "spark") == 0
-    assert "on Spark\n  stage 1" in capsys.readouterr().out
+    assert "on Spark\n  scan" in capsys.readouterr().out

@@ -1,18 +1,21 @@
 """``xstreamcast.spark.query``: a query over stored documents, spread over the tasks of Spark.
 
-The plan is the embedded engine's. What runs where (``explain`` prints it, see :func:`stages`):
+What runs where (``explain`` prints it, see :mod:`~xstreamcast.spark.stages`):
 
 * *rows*: the answer is the items of one unit. Tasks scan ranges of the document and give its items as rows.
-* *partials*: tasks reduce their ranges; the driver merges what they give, a few values each, and does the rest.
-* *projected*: what cannot be computed record by record (joins, sorting). Tasks scan and keep what the query looks at;
-  one task puts that together and runs the query on it.
+* *partials*: tasks reduce their ranges, others put together what they give, a few at a time, in document order; the
+  last has the rest of the answer to make.
+* *relational*: joins, sorting and grouping are Spark's own (:mod:`~xstreamcast.spark.relational.operators`).
+* *projected*: what is none of these. Tasks scan and keep what the query looks at; one task puts that together and runs
+  the query on it.
 * *whole*: no document is scanned, or only by way of names that are computed. One task runs the query.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,9 +26,13 @@ from xstreamcast.plan.algebra import Concat, Group, Source, Strategy, Unit
 from xstreamcast.run.library import moment_of
 from xstreamcast.run.query import Query, compile
 from xstreamcast.spark.files import Document, documents
-from xstreamcast.spark.indexing import PARTITION, by_tasks, planned, seams_of
+from xstreamcast.spark.frames import PACKED, batches_of, described, one_row, over_tasks, put_together
+from xstreamcast.spark.indexing import planned, seams_of, workforce_of
 from xstreamcast.spark.program import Answer, Program, Scan, nests
 from xstreamcast.spark.ranges import Range, open_records
+from xstreamcast.spark.relational.operators import Out
+from xstreamcast.spark.relational.plan import Relational, relational
+from xstreamcast.spark.relational.relations import Relations
 from xstreamcast.spark.transport import ITEM_ROWS, dumps, item_batches, loads
 
 if TYPE_CHECKING:
@@ -33,15 +40,17 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from xstreamcast.lang import ast
     from xstreamcast.model.datetime import DateTime
     from xstreamcast.plan.algebra import Plan
     from xstreamcast.run.single_pass import PlanCode
 
 ROWS: Final = "rows"
 PARTIALS: Final = "partials"
+RELATIONAL: Final = "relational"
 PROJECTED: Final = "projected"
 WHOLE: Final = "whole"
-_PACKED: Final = "part long, source long, packed binary"
+_SOURCED: Final = "part long, source long, packed binary"
 
 
 def query(
@@ -54,15 +63,15 @@ def query(
     variables: Mapping[str, Any] | None = None,
     now: str | datetime | DateTime | None = None,
     base_uri: str | None = None,
-    partition_bytes: int = PARTITION,
+    partition_bytes: int | None = None,
 ) -> DataFrame:
     """The answer of a query as rows: ``position``, ``kind``, ``value``; in the answer's order by ``position``.
 
     ``context`` is the document that ``/`` begins at, ``docs`` what ``doc("name")`` finds: files that all workers can
     read, or URIs that ``pyarrow.fs`` knows. The other arguments are those of :func:`xstreamcast.query`.
 
-    Where the answer is what the tasks give, they run when rows are asked for. Where their results are put together by
-    the driver they run at once, and the rows are those of a local table.
+    Tasks run when rows are asked for. What must be known before others begin is computed at once: the values of units
+    that later passes read, and what is broadcast.
 
     >>> query(spark, "count(//item)", context="auction.xml").collect()     # doctest: +SKIP
     [Row(position=0, kind='xs:integer', value='21750')]
@@ -84,7 +93,7 @@ def prepare(
     now: str | datetime | DateTime | None = None,
     base_uri: str | None = None,
     source: str = "query",
-    partition_bytes: int = PARTITION,
+    partition_bytes: int | None = None,
 ) -> Spread:
     """A query ready to run on Spark; the arguments are those of :func:`query`."""
     names = tuple(variables or ())
@@ -136,22 +145,35 @@ def way(plan: Plan | None) -> str:
     return ROWS if alone else PARTIALS
 
 
+def relational_plan(plan: Plan | None, module: ast.Module) -> Relational | None:
+    """The plan for Spark's operators of a query that is not spread without; ``plan`` is the embedded engine's."""
+    if plan is None or plan.strategy is Strategy.NONE:
+        return None
+    grouped = any(isinstance(unit.reduction, Group) for step in plan.passes for unit in step.units)
+    if not grouped and way(plan) not in (PROJECTED, WHOLE):
+        return None
+    made = relational(module)
+    return made if made is not None and made.spreads else None
+
+
 class Spread:
     """A query on Spark: its plan, and what each task scans."""
 
     def __init__(
-        self, spark: SparkSession, compiled: Query, program: Program, inputs: Inputs, partition_bytes: int
+        self, spark: SparkSession, compiled: Query, program: Program, inputs: Inputs, partition_bytes: int | None
     ) -> None:
         self.spark, self.compiled, self.program, self.inputs = spark, compiled, program, inputs
         self.partition_bytes = partition_bytes
         code = compiled.plan() if not inputs.streams else None
         self.way = way(None if code is None else code.plan)
+        if code is not None and relational_plan(code.plan, compiled.executable.program.module) is not None:
+            self.way, self.program = RELATIONAL, replace(program, relational=True)
         self.sources: dict[Source, Document] = {}
         if code is not None and self.way != WHOLE:
             for source in code.plan.sources:
                 found = self._source(source)
                 if found is None:  # nothing there: the query tells, if it gets to ask for it
-                    self.way = WHOLE
+                    self.way, self.program = WHOLE, program
                     break
                 self.sources[source] = found
         if self.way == ROWS and self._cut_often():
@@ -159,9 +181,7 @@ class Spread:
 
     @property
     def _code(self) -> PlanCode:
-        made = self.compiled.plan()
-        assert made is not None
-        return made
+        return self.program.code
 
     def _source(self, source: Source) -> Document | None:
         if source.uri is None:
@@ -188,7 +208,7 @@ class Spread:
             return False
         document = self.sources[step.source]
         seen: set[int] = set()
-        for seam in seams_of(document, self.partition_bytes, by_tasks(self.spark)):
+        for seam in seams_of(document, self.partition_bytes, workforce_of(self.spark)):
             found = set(open_records(seam, paths))
             if found & seen:
                 return True
@@ -197,7 +217,7 @@ class Spread:
 
     def tasks(self, source: Source) -> list[list[Range]]:
         """The ranges of a document, by task."""
-        return planned([self.sources[source]], self.partition_bytes, by_tasks(self.spark))
+        return planned([self.sources[source]], self.partition_bytes, workforce_of(self.spark))
 
     def _scan(self, number: int, values: Any = None) -> Scan:
         step = self._code.plan.passes[number]
@@ -207,81 +227,65 @@ class Spread:
 
     def rows(self) -> DataFrame:
         """The answer as a DataFrame of :data:`~xstreamcast.spark.transport.ITEM_ROWS`."""
-        if self.way == PARTIALS:
-            import pyarrow as pa
-
-            batches = list(item_batches(self._merged()))
-            schema = pa.schema([("position", pa.int64()), ("kind", pa.string()), ("value", pa.string())])
-            return self.spark.createDataFrame(pa.Table.from_batches(batches, schema))
-        if self.way == ROWS:
-            scan = self._scan(0)
-            return self._mapped(
-                self.tasks(self._code.plan.passes[0].source),
-                lambda number, parts: item_batches(scan.items(parts), number),
-                ITEM_ROWS,
-            )
-        return self._one_task(lambda items: item_batches(items), ITEM_ROWS)
+        return self._frame(item_batches, ITEM_ROWS)
 
     def items(self) -> Iterator[Item]:
         """The items of the answer themselves, here, in order."""
-        if self.way == PARTIALS:
-            yield from self._merged()
-            return
+        for row in self._frame(_packed, PACKED).select("packed").toLocalIterator():
+            yield from loads(row.packed)
+
+    def _frame(self, out: Out, schema: str) -> DataFrame:
+        """The answer in one of two forms, its partitions in order."""
         if self.way == ROWS:
             scan = self._scan(0)
             tasks = self.tasks(self._code.plan.passes[0].source)
-            packed = self._mapped(tasks, lambda number, parts: _packed(number, scan.items(parts)), _PACKED)
-        else:
-            packed = self._one_task(lambda items: _packed(0, items), _PACKED)
-        for row in packed.select("packed").toLocalIterator():
-            yield from loads(row.packed)
+            return over_tasks(self.spark, tasks, lambda number, parts: out(scan.items(parts), number), schema)
+        if self.way == PARTIALS:
+            return self._merged(out, schema)
+        if self.way == RELATIONAL:
+            return Relations(self.spark, self.program, self.tasks, self._uri).frame(out, schema)
+        return self._one_task(out, schema)
 
     # ---------------------------------------------------------------------------------------------- the jobs
 
-    def _mapped(self, tasks: Sequence[Any], work: Any, schema: str) -> DataFrame:
-        """A DataFrame of what ``work(number, task)`` gives; one partition for each task."""
-
-        def mapped(batches: Iterable[Any]) -> Iterator[Any]:
-            for batch in batches:
-                for number in batch.column(0).to_pylist():
-                    yield from work(number, tasks[number])
-
-        return self.spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(mapped, schema)
-
-    def _merged(self) -> Iterator[Item]:
-        """The answer from partial results, pass by pass."""
-        context, code = self.spark.sparkContext, self._code
-        answer = Answer(self.program)
-        yield from answer.rest()
+    def _merged(self, out: Out, schema: str) -> DataFrame:
+        """The answer from partial results, pass by pass; what a pass comes to is known before the next begins."""
+        program, code = self.program, self._code
+        answer = Answer(program)
+        before: list[bytes] = []
         for number, step in enumerate(code.plan.passes):
             scan = self._scan(number, answer.values(number))
             tasks = self.tasks(step.source)
-            context.setJobDescription(f"xstreamcast: pass {number + 1} of {len(code.plan.passes)}")
-            try:
-                found = context.parallelize(tasks, len(tasks)).map(scan.sent).collect()
-            finally:
-                context.setJobDescription(None)
-            yield from answer.take(number, map(loads, found))
-        yield from answer.rest()
+            parts = over_tasks(self.spark, tasks, lambda k, own, scan=scan: one_row(k, scan.sent(own)), PACKED)  # type: ignore[misc]  # bound at once
+            frame = put_together(parts, len(tasks), scan.combined)
+            if number + 1 == len(code.plan.passes):
+                break
+            with described(self.spark, f"pass {number + 1} of {len(code.plan.passes)}"):
+                (row,) = frame.collect()
+            before.append(bytes(row.packed))
+            answer.know(number, row.packed)
 
-    def _one_task(self, out: Any, schema: str) -> DataFrame:
+        def finished(batches: Iterable[Any]) -> Iterator[Any]:
+            for batch in batches:
+                for packed in batch.column("packed").to_pylist():
+                    yield from out(program.answered([*before, packed]), 0)
+
+        return frame.mapInArrow(finished, schema)
+
+    def _one_task(self, out: Out, schema: str) -> DataFrame:
         """A DataFrame that one task gives: of projected parts that others have scanned, or all by itself."""
         program = self.program
         if self.way == WHOLE:
-            given = self.inputs
-
-            def alone(number: int, task: Inputs) -> Iterator[Any]:
-                return out(_alone(program, task))  # type: ignore[no-any-return]  # out is one of two functions
-
-            return self._mapped([given], alone, schema)
+            return over_tasks(self.spark, [self.inputs], lambda _, given: out(_alone(program, given), 0), schema)
         sources = list(self.sources)
         tasks = [(number, parts) for number, source in enumerate(sources) for parts in self.tasks(source)]
         passes = {step.source: number for number, step in enumerate(self._code.plan.passes)}
         scans = [self._scan(passes[source]) for source in sources]
-        packed = self._mapped(
+        packed = over_tasks(
+            self.spark,
             tasks,
-            lambda number, task: _one_row(number, task[0], scans[task[0]].projected(task[1])),
-            _PACKED,
+            lambda number, task: _projected(number, task[0], scans[task[0]].projected(task[1])),
+            _SOURCED,
         )
         uris = [self._uri(source) for source in sources]
 
@@ -295,7 +299,7 @@ class Spread:
             for number, source in enumerate(program.code.plan.sources):
                 parts = [part for of, _, data in found if of == number for part in loads(data)]
                 answer.bind(source, parts, uris[number])
-            yield from out(answer.rest())
+            yield from out(answer.rest(), 0)
 
         return packed.repartition(1).mapInArrow(together, schema)
 
@@ -315,16 +319,11 @@ def _alone(program: Program, inputs: Inputs) -> Iterator[Item]:
     return made.consume()
 
 
-def _one_row(part: int, source: int, value: Any) -> Iterator[Any]:
-    import pyarrow as pa
-
-    columns = [pa.array([part]), pa.array([source]), pa.array([dumps(value)], pa.binary())]
-    yield pa.RecordBatch.from_arrays(columns, names=["part", "source", "packed"])
+def _projected(part: int, source: int, value: Any) -> Iterator[Any]:
+    yield from batches_of({"part": [part], "source": [source], "packed": [dumps(value)]}, _SOURCED)
 
 
-def _packed(part: int, items: Iterable[Item]) -> Iterator[Any]:
-    from itertools import islice
-
+def _packed(items: Iterable[Item], part: int = 0) -> Iterator[Any]:
     left = iter(items)
     while some := list(islice(left, 4096)):
-        yield from _one_row(part, 0, some)
+        yield from one_row(part, dumps(some))

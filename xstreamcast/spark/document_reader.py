@@ -19,7 +19,7 @@ from xstreamcast.run.query import compile
 from xstreamcast.spark.columns import Column, Table, arrow, inferred, parse_column, parse_record, record_place, targets
 from xstreamcast.spark.door import Key
 from xstreamcast.spark.files import Document, documents
-from xstreamcast.spark.indexing import PARTITION, planned
+from xstreamcast.spark.indexing import planned
 from xstreamcast.spark.program import Program, Scan
 from xstreamcast.spark.ranges import Asked, Range, Seen, range_batches
 from xstreamcast.spark.stream_source import size_option
@@ -63,7 +63,7 @@ class _DocumentReader(DataSourceReader):  # type: ignore[misc]  # mypy does not 
         self.step = (
             size_option({"partitionBytes": given["partitionbytes"]}, "partitionBytes")
             if "partitionbytes" in given
-            else PARTITION
+            else None
         )
         self.splits = True
 
@@ -89,12 +89,11 @@ class _DocumentReader(DataSourceReader):  # type: ignore[misc]  # mypy does not 
 
     def partitions(self) -> list[Ranges]:
         found = documents(self.paths)
-        step = self.step or PARTITION
         if not self.splits:
             tasks = [[Range(document, 0, None)] for document in found]
         else:
-            asked = None if self.key is None else self.key.planned(found, step)
-            tasks = planned(found, step) if asked is None else asked
+            asked = None if self.key is None else self.key.planned(found, self.step)
+            tasks = planned(found, self.step) if asked is None else asked
         return [Ranges(number, parts) for number, parts in enumerate(tasks)]
 
 

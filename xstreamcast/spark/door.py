@@ -31,7 +31,7 @@ class Key:
     port: int
     secret: bytes
 
-    def planned(self, documents: Sequence[Document], step: int) -> list[list[Range]] | None:
+    def planned(self, documents: Sequence[Document], step: int | None) -> list[list[Range]] | None:
         """The tasks as the driver plans them; None if nobody is there."""
         try:
             with Client((LOOPBACK, self.port), authkey=self.secret) as asked:
@@ -65,11 +65,11 @@ class Door:
 
     def _answer(self, asking: Any) -> None:
         with asking:
-            from xstreamcast.spark.indexing import by_tasks, planned
+            from xstreamcast.spark.indexing import planned, workforce_of
 
             try:
                 documents, step = asking.recv()
-                asking.send(planned(documents, step, by_tasks(self._spark)))
+                asking.send(planned(documents, step, workforce_of(self._spark)))
             except XStreamError as failure:
                 asking.send(failure)
             except (OSError, EOFError):  # it did not wait for the answer

@@ -98,6 +98,23 @@ class RangeUnit:
         except XStreamError as failure:
             self.failure = failure
 
+    def take_items(self, items: Iterable[Item]) -> None:
+        """Take some of E's items that have been computed elsewhere."""
+        if self.settled:
+            return
+        try:
+            if isinstance(self.work.state, Sliced):
+                for item in items:
+                    self.work.state.add([item])
+                    if self.work.state.settled:
+                        break
+            elif _reduces(self.code):
+                self.work.state.add(list(items))
+            else:
+                self.items.extend(items)
+        except XStreamError as failure:
+            self.failure = failure
+
     def _take_nest(self, code: NestCode, cuts: Sequence[Cut]) -> None:
         cut = {each.row: each for each in cuts if each.before or each.after}
         whole: list[Node] = []
@@ -139,7 +156,7 @@ class RangeUnit:
                 for each in self.segments
             ]
             return Partial(segments=segments, failure=self.failure)
-        data = _data(self.work.state) if _reduces(self.code) else self.items
+        data = partial_of(self.work.state) if _reduces(self.code) else self.items
         return Partial(data, failure=self.failure)
 
 
@@ -148,7 +165,8 @@ def _reduces(code: UnitCode) -> bool:
     return isinstance(code.unit.reduction, Concat | Slice | Reduce)
 
 
-def _data(state: State) -> Any:
+def partial_of(state: State) -> Any:
+    """What a state has of its items, in a form that travels."""
     match state:
         case Counted():
             return state.count
@@ -192,7 +210,10 @@ def merged(evaluation: Evaluation, code: UnitCode, partials: Iterable[Partial]) 
         for partial in partials:
             if work.settled:
                 break
-            _add(work.state, partial.data, reduces=_reduces(code))
+            if _reduces(code):
+                add_partial(work.state, partial)
+            else:
+                work.state.add(partial.data)
             if partial.failure is not None and not work.settled:
                 work.failure = partial.failure
     except XStreamError as failure:
@@ -200,7 +221,9 @@ def merged(evaluation: Evaluation, code: UnitCode, partials: Iterable[Partial]) 
     return work
 
 
-def _add(state: State, data: Any, *, reduces: bool) -> None:
+def add_partial(state: State, partial: Partial) -> None:
+    """Take what :func:`partial_of` gave for the items that follow."""
+    data = partial.data
     match state:
         case Counted():
             state.count += data
@@ -208,10 +231,33 @@ def _add(state: State, data: Any, *, reduces: bool) -> None:
             state.settled = state.settled or data
         case Totalled():
             state.total.merge(data)
-        case _ if reduces and state.part == "values":
+        case _ if state.part == "values":
             state.add_part(data)
         case _:
             state.add(data)
+
+
+def combined(evaluation: Evaluation, code: UnitCode, partials: Iterable[Partial]) -> Partial:
+    """The share of several ranges that follow each other: ``R(a) ⊕ R(b)``, as far as nothing has failed."""
+    made = RangeUnit(evaluation, code)
+    items: list[Item] = []
+    segments: list[Segment] = []
+    for partial in partials:
+        try:
+            if code.nest is not None:
+                segments += partial.segments or ()
+            elif _reduces(code):
+                add_partial(made.work.state, partial)
+            else:
+                items += partial.data
+        except XStreamError as failure:
+            made.failure = failure
+        made.failure = made.failure or partial.failure
+        if made.settled:
+            break
+    if code.nest is not None:
+        return Partial(segments=segments, failure=made.failure)
+    return Partial(partial_of(made.work.state) if _reduces(code) else items, failure=made.failure)
 
 
 @dataclass(slots=True)

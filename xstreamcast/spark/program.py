@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any
 from xstreamcast.errors import XMLError, XStreamError, error
 from xstreamcast.model.atomic import Item
 from xstreamcast.plan.algebra import Pass, Source, Unit, VarName
+from xstreamcast.plan.decompose.plan import targets
 from xstreamcast.run.asking import asked, counted_units, cuts_of
 from xstreamcast.run.library import Library
 from xstreamcast.run.query import Query, compile
 from xstreamcast.run.single_pass import PlanCode, PlanRun
 from xstreamcast.run.units import Evaluation, UnitRun, value_type
 from xstreamcast.spark.files import Document
-from xstreamcast.spark.partials import Partial, RangeUnit, merged
+from xstreamcast.spark.partials import Partial, RangeUnit, combined, merged
 from xstreamcast.spark.projection import Projected, joined, projections
 from xstreamcast.spark.ranges import Asked, Range, range_batches
+from xstreamcast.spark.relational.plan import Relational, relational
 from xstreamcast.spark.transport import dumps, loads
 
 if TYPE_CHECKING:
@@ -38,6 +40,11 @@ def _compiled(text: str, base_uri: str, names: tuple[str, ...]) -> Query:
     return compile(text, base_uri=base_uri, variables=names)
 
 
+@lru_cache(maxsize=64)
+def _relational(text: str, base_uri: str, names: tuple[str, ...]) -> Relational | None:
+    return relational(_compiled(text, base_uri, names).executable.program.module)
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """A query and all it is given but for what is scanned."""
@@ -51,15 +58,32 @@ class Program:
     now: DateTime
     docs: tuple[tuple[str, Document], ...]
 
+    relational: bool = False
+    """Whether its plan is that for Spark's operators."""
+
     @property
     def query(self) -> Query:
         return _compiled(self.text, self.base_uri, self.names)
 
     @property
+    def relational_plan(self) -> Relational:
+        made = _relational(self.text, self.base_uri, self.names)
+        assert made is not None, "it was looked at before"
+        return made
+
+    @property
     def code(self) -> PlanCode:
-        made = self.query.plan()
+        made = self.relational_plan.code if self.relational else self.query.plan()
         assert made is not None, "a query without documents is not spread"
         return made
+
+    def answered(self, passes: Sequence[bytes]) -> Iterator[Item]:
+        """The answer, from what each pass has come to."""
+        answer = Answer(self)
+        yield from answer.rest()
+        for number, packed in enumerate(passes):
+            yield from answer.take(number, [loads(packed)])
+        yield from answer.rest()
 
     def evaluation(self, values: Values | None = None) -> Evaluation:
         """What its programs share in this process, with the values of units that are known."""
@@ -87,10 +111,17 @@ class Scan:
     values: bytes
     """Of units of earlier passes."""
     pieces: bool
+    only: tuple[VarName, ...] = ()
+    """The units it is for, if not for all of the pass."""
 
     @property
     def step(self) -> Pass:
-        return self.program.code.plan.passes[self.number]
+        plan = self.program.code.plan
+        step = plan.passes[self.number]
+        if not self.only:
+            return step
+        units = [unit for unit in step.units if unit.variable in self.only]
+        return Pass(step.source, tuple(units), targets(plan.module, units))
 
     @property
     def asked(self) -> Asked:
@@ -104,7 +135,7 @@ class Scan:
         work = UnitRun(evaluation, self.program.code.units[unit.variable])
         with_uri = self.step.source.uri is not None
         for part in parts:
-            for batch in _reported(range_batches(part, self.asked), self.step.source, with_uri):
+            for batch in reported(range_batches(part, self.asked), self.step.source, with_uri):
                 yield from work.items(batch.tree.root, cuts_of(batch))
 
     def partials(self, parts: Sequence[Range]) -> list[Partial]:
@@ -118,7 +149,7 @@ class Scan:
         with_uri = step.source.uri is not None
         for part in parts:
             last: tuple[int, ...] = ()
-            for batch in _reported(range_batches(part, self.asked), step.source, with_uri):
+            for batch in reported(range_batches(part, self.asked), step.source, with_uri):
                 cuts = cuts_of(batch)
                 for work in taking:
                     work.take(batch.tree.root, cuts)
@@ -136,11 +167,22 @@ class Scan:
         """The same, to be sent to who puts them together."""
         return dumps(self.partials(parts))
 
+    def combined(self, several: Sequence[bytes]) -> bytes:
+        """What several ranges that follow each other contribute, of what each does."""
+        evaluation, code = self.program.evaluation(loads(self.values)), self.program.code
+        partials = [loads(each) for each in several]
+        return dumps(
+            [
+                combined(evaluation, code.units[unit.variable], [each[k] for each in partials])
+                for k, unit in enumerate(self.step.units)
+            ]
+        )
+
     def projected(self, parts: Sequence[Range]) -> list[Projected]:
         """What some ranges have of the parts that the query looks at."""
         source = self.step.source
         asked = Asked(self.step.targets, uri=self.uri)
-        return list(_reported(projections(parts, asked), source, source.uri is not None))
+        return list(reported(projections(parts, asked), source, source.uri is not None))
 
 
 def asked_for(step: Pass, uri: str | None, *, pieces: bool) -> Asked:
@@ -163,7 +205,7 @@ def nests(unit: Unit) -> Iterator[Path]:
         yield unit.nest.path
 
 
-def _reported(found: Iterable[Any], source: Source, named: bool) -> Iterator[Any]:
+def reported(found: Iterable[Any], source: Source, named: bool) -> Iterator[Any]:
     """What a scan finds; if what is scanned is no XML, that is an error of fn:doc where the query named it."""
     try:
         yield from found
@@ -202,6 +244,10 @@ class Answer:
             work.done.add(unit.variable)
             work.evaluation.bind_unit(made)
         return work.ready()
+
+    def know(self, number: int, packed: bytes) -> None:
+        """What a pass has come to, for what later ones need of it; no part of the answer is made."""
+        self.take(number, [loads(packed)])
 
     def bind(self, source: Source, parts: Iterable[Projected], uri: str | None) -> None:
         """The projected parts of a document."""

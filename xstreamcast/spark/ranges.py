@@ -29,6 +29,7 @@ from xstreamcast.scan.scanner import STEP, Scanner
 from xstreamcast.scan.vector import Bytes
 from xstreamcast.spark.files import Document
 from xstreamcast.spark.seams import Open, Seam, Window, behind
+from xstreamcast.spark.worker import keep_loaded
 
 _EVER: Final = 1 << 62
 
@@ -74,6 +75,11 @@ class Asked:
 
 def range_batches(part: Range, asked: Asked, seen: Seen | None = None) -> Iterator[BatchDocument]:
     """The batch documents of a range, in order; ``seen`` hears where the records lie. The last batch has the counts."""
+    yield from _range_batches(part, asked, seen)
+    keep_loaded()
+
+
+def _range_batches(part: Range, asked: Asked, seen: Seen | None) -> Iterator[BatchDocument]:
     if part.whole and seen is None:
         uri = asked.uri
         yield from document_batches(

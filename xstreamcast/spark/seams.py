@@ -25,15 +25,17 @@ import numpy as np
 
 from xstreamcast.scan.reader import plain_start
 from xstreamcast.scan.token import find_byte, find_tag
-from xstreamcast.scan.vector import Bytes, Longs, at8, at64, base, compiled, put64
+from xstreamcast.scan.vector import Bytes, Longs, at8, at64, base, byte_mask, compiled, first, put64
 
 _LESS, _GREATER, _SLASH, _BANG, _QUESTION, _DASH, _BRACKET = 60, 62, 47, 33, 63, 45, 91
 _DONE: Final = 0
 _END: Final = 1
 _ROOM: Final = 2
 _ODD: Final = 3
+_GO_ON: Final = 4
 _POS, _DEPTH, _CLOSED, _FIRST = 0, 1, 2, 3
 _NEVER: Final = 1 << 62
+_BLOCK: Final = 64  # bytes that are looked at together
 HEAD: Final = 1 << 20
 """Bytes of a document in which its root element has to begin for it to be cut."""
 _START_TAG: Final = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>""")
@@ -87,7 +89,7 @@ class Summary:
 def _after(b: Any, i: int, n: int, one: int, two: int) -> int:
     """The position after ``two``, ``two``, ``>`` (a PI's end has ``two`` once); n if there is none."""
     while True:
-        i = find_byte(b, i, n, _GREATER)
+        i = find_byte(b, min(i, n), n, _GREATER)
         if i >= n:
             return n
         if at8(b, i - 1) == two and (one == 0 or at8(b, i - 2) == one):
@@ -96,85 +98,120 @@ def _after(b: Any, i: int, n: int, one: int, two: int) -> int:
 
 
 @compiled
+def _tag_end(b: Any, p: int, n: int) -> int:
+    """The ``>`` of the tag that begins at ``p``; n if there is none."""
+    q = p + 1
+    while True:
+        q = find_tag(b, q, n)
+        if q >= n:
+            return n
+        c = at8(b, q)
+        if c == _GREATER:
+            return q
+        q = find_byte(b, q + 1, n, c) + 1
+
+
+@compiled
+def _marks(b: Any, i: int, n: int) -> int:
+    """Which of the 64 bytes from ``i`` on begin ``<`` or ``/>``."""
+    if i + _BLOCK < n:
+        low = byte_mask(b, i, _LESS) | (byte_mask(b, i, _SLASH) & byte_mask(b, i + 1, _GREATER))
+        high = byte_mask(b, i + 32, _LESS) | (byte_mask(b, i + 32, _SLASH) & byte_mask(b, i + 33, _GREATER))
+        return low | high << 32  # type: ignore[no-any-return]  # the processor's primitives have no types
+    m = 0
+    for k in range(min(n - i, _BLOCK)):
+        c = at8(b, i + k)
+        if c == _LESS or (c == _SLASH and i + k + 1 < n and at8(b, i + k + 1) == _GREATER):
+            m |= 1 << k
+    return m
+
+
+@compiled
 def _walk(b: Any, n: int, end: int, most_closed: int, stack: Any, regs: Any) -> int:
     """Walk over tags from ``regs[_POS]`` to the first tag at or after ``end``, or after so many unmatched end tags.
 
     ``stack`` gets where the open elements begin. ``_END``: the input ended before; ``_ROOM``: the stack is full;
     ``_ODD``: a document type declaration, or what is no XML.
+
+    A ``<`` is in no attribute, so tags are found without reading them. A start tag is taken to open an element; only
+    where a ``/>`` follows before the next tag, it is looked whether that is the tag's end.
     """
     room = stack.shape[0]
     b, stack, regs = base(b), base(stack), base(regs)
     i = at64(regs, _POS)
     depth = at64(regs, _DEPTH)
     closed = at64(regs, _CLOSED)
-    status = _END
-    while True:
-        p = find_byte(b, i, n, _LESS)
-        if p + 2 >= n:
+    first_tag = at64(regs, _FIRST)
+    last = -1  # the start tag that came last, if its end matters
+    last_end = -1
+    status = _GO_ON
+    while status == _GO_ON:
+        if i >= n:
             i = n
+            status = _END
             break
-        c = at8(b, p + 1)
-        if c == _BANG:
-            if at8(b, p + 2) == _DASH:
-                i = _after(b, p + 6, n, _DASH, _DASH) if p + 6 < n else n
-            elif at8(b, p + 2) == _BRACKET:
-                i = _after(b, p + 11, n, 93, 93) if p + 11 < n else n
-            else:
+        m = _marks(b, i, n)
+        at = i
+        i += _BLOCK
+        while m != 0:
+            p = at + first(m)
+            m &= m - 1
+            if at8(b, p) == _SLASH:
+                if last >= 0:
+                    if last_end < 0:
+                        last_end = _tag_end(b, last, n)
+                    if last_end == p + 1:
+                        depth -= 1
+                    if last_end <= p + 1:
+                        last = -1
+                continue
+            if p + 2 >= n:
+                i = n
+                status = _END
+                break
+            c = at8(b, p + 1)
+            if c in (_BANG, _QUESTION):
+                if c == _QUESTION:
+                    i = _after(b, p + 3, n, 0, _QUESTION)
+                elif at8(b, p + 2) == _DASH:
+                    i = _after(b, p + 6, n, _DASH, _DASH)
+                elif at8(b, p + 2) == _BRACKET:
+                    i = _after(b, p + 11, n, 93, 93)
+                else:
+                    i = p
+                    status = _ODD
+                last = -1
+                break
+            if p >= end:
                 i = p
-                status = _ODD
-                break
-            if i >= n:
-                i = n
-                break
-            continue
-        if c == _QUESTION:
-            i = _after(b, p + 3, n, 0, _QUESTION)
-            if i >= n:
-                i = n
-                break
-            continue
-        if p >= end:
-            i = p
-            status = _DONE
-            break
-        if at64(regs, _FIRST) < 0:
-            put64(regs, _FIRST, p)
-        if c == _SLASH:
-            if depth > 0:
-                depth -= 1
-            else:
-                closed += 1
-            i = find_byte(b, p + 2, n, _GREATER) + 1
-            if i > n:
-                i = n
-                break
-            if closed == most_closed:
                 status = _DONE
                 break
-            continue
-        if depth >= room:
-            i = p
-            status = _ROOM
-            break
-        q = p + 1
-        while True:
-            q = find_tag(b, q, n)
-            if q >= n:
+            if first_tag < 0:
+                first_tag = p
+            last = -1
+            if c == _SLASH:
+                if depth > 0:
+                    depth -= 1
+                    continue
+                closed += 1
+                if closed == most_closed:
+                    i = find_byte(b, p + 2, n, _GREATER) + 1
+                    status = _DONE if i <= n else _END
+                    i = min(i, n)
+                    break
+                continue
+            if depth >= room:
+                i = p
+                status = _ROOM
                 break
-            c = at8(b, q)
-            if c == _GREATER:
-                break
-            q = find_byte(b, q + 1, n, c) + 1
-        if q >= n:
-            i = n
-            break
-        if at8(b, q - 1) != _SLASH:
             put64(stack, depth, p)
             depth += 1
-        i = q + 1
+            last = p
+            last_end = -1
     put64(regs, _POS, i)
     put64(regs, _DEPTH, depth)
     put64(regs, _CLOSED, closed)
+    put64(regs, _FIRST, first_tag)
     return status
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xstreamcast.spark.stream_source import FragmentSource
+from xstreamcast.spark.worker import keep_loaded
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -25,6 +26,10 @@ class DocumentSource(FragmentSource):
     key: ClassVar[Key | None] = None
     """The door of the session that this source is registered with."""
 
+    def __init__(self, options: dict[str, str]) -> None:
+        super().__init__(options)
+        keep_loaded()
+
     def schema(self) -> str:
         found = self._document_reader(None)
         return str(super().schema()) if found is None else str(found.schema)
@@ -34,6 +39,11 @@ class DocumentSource(FragmentSource):
         return super().reader(schema) if found is None else found
 
     def _document_reader(self, schema: StructType | None) -> Any:
+        made = self._made_reader(schema)
+        keep_loaded()
+        return made
+
+    def _made_reader(self, schema: StructType | None) -> Any:
         """Who reads documents as the options say; None if change rows are asked for, which takes none of the scan."""
         if "query" in self.options:
             from xstreamcast.spark.document_reader import QueryReader

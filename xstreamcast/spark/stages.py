@@ -3,8 +3,8 @@
 >>> from xstreamcast import explain
 >>> print("\\n".join(stage_lines(explain("count(//item)"))))
 on Spark
-  stage 1  s1 s2  a task for each range of the document: scan, and count partial results
-  driver   s1     merges what the tasks give, in document order, and makes the rest of the answer
+  scan   s1 s2  a task for each range of the document: scan, and count partial results
+  merge  s1     16 at a time, in document order; the last task makes the rest of the answer
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from xstreamcast.plan.algebra import Concat, Fold, Group, Plan, Reduce, Slice, Unit, VarName
+from xstreamcast.plan.algebra import Concat, Fold, Gather, Group, Plan, Reduce, Slice, Sort, Unit, VarName
 from xstreamcast.plan.explain.text import WIDTH
 from xstreamcast.plan.operators import Operator, Symbol, numbered
-from xstreamcast.spark.at_rest import PARTIALS, PROJECTED, ROWS, way
+from xstreamcast.spark.at_rest import PARTIALS, PROJECTED, ROWS, relational_plan, way
+from xstreamcast.spark.frames import FAN
+from xstreamcast.spark.relational.stages import Stage, relational_stages
 
 if TYPE_CHECKING:
     from xstreamcast.plan.explain.explanation import Explanation
@@ -26,47 +28,64 @@ _ROWS = "a task for each range of the document: scan, and give the items as rows
 _CUT = "(or as partial results, where an element that it loops over is longer than a range)"
 _PROJECT = "a task for each range of each document: scan, and keep the projected parts"
 _TOGETHER = "one task puts the parts together, in document order, and runs the query on them"
-_MERGE = "merges what the tasks give, in document order, and makes the rest of the answer"
+_MERGE = f"{FAN} at a time, in document order; "
+_VALUE = "what it comes to goes to the tasks of the next pass"
+_REST = "the last task makes the rest of the answer"
 
 
 def stage_lines(explanation: Explanation) -> Iterator[str]:
     """A section of lines: each stage with the ids of its steps."""
     yield "on Spark"
-    stages = list(_stages(explanation.plan, explanation.top))
-    names = max(len(name) for name, _, _ in stages)
-    ids = min(max(1, *(len(" ".join(steps)) for _, steps, _ in stages)), 32)
-    for name, steps, what in stages:
+    stages = stages_of(explanation)
+    names = max(len(stage.name) for stage in stages)
+    ids = min(max(1, *(len(" ".join(stage.steps)) for stage in stages)), 32)
+    for stage in stages:
         room = WIDTH - 6 - names - ids
-        left, right = wrap(" ".join(steps), ids) or [""], wrap(what, room)
+        left, right = wrap(" ".join(stage.steps), ids) or [""], wrap(stage.what, room)
         for k in range(max(len(left), len(right))):
-            cells = name if k == 0 else "", left[k] if k < len(left) else "", right[k] if k < len(right) else ""
+            cells = stage.name if k == 0 else "", left[k] if k < len(left) else "", right[k] if k < len(right) else ""
             yield f"  {cells[0]:{names}}  {cells[1]:{ids}}  {cells[2]}".rstrip()
 
 
-def _stages(plan: Plan, top: Operator | None) -> Iterator[tuple[str, list[str], str]]:
+def stages_of(explanation: Explanation) -> list[Stage]:
+    """What Spark does for a query, in the order in which it does."""
+    return list(_stages(explanation.plan, explanation))
+
+
+def _stages(plan: Plan, explanation: Explanation) -> Iterator[Stage]:
+    top = explanation.top
     steps = [] if top is None else list(numbered(top))
-    everything = [id for id, _, _ in steps]
+    everything = tuple(id for id, _, _ in steps)
     chosen = way(plan)
-    if any(source.stream for source in plan.sources) or chosen not in (ROWS, PARTIALS, PROJECTED):
-        yield "stage 1", everything, _WHOLE
+    if any(source.stream for source in plan.sources):
+        yield Stage("task", everything, _WHOLE, ("tasks",))
+        return
+    relational = relational_plan(plan, explanation.module)
+    if relational is not None:
+        yield from relational_stages(relational, steps)
         return
     if chosen == PROJECTED:
-        extracts = [id for id, _, each in steps if each.symbol is Symbol.EXTRACT]
-        yield "stage 1", extracts, _PROJECT
-        yield "stage 2", everything, _TOGETHER
+        extracts = tuple(id for id, _, each in steps if each.symbol is Symbol.EXTRACT)
+        yield Stage("scan", extracts, _PROJECT, ("tasks",))
+        yield Stage("task", everything, _TOGETHER, ("exchange",))
         return
     if chosen == ROWS:
         nested = any(unit.nest is not None for step in plan.passes for unit in step.units)
-        yield "stage 1", everything, f"{_ROWS} {_CUT}" if nested else _ROWS
+        yield Stage("scan", everything, f"{_ROWS} {_CUT}" if nested else _ROWS, ("tasks",))
+        return
+    if chosen != PARTIALS:
+        yield Stage("task", everything, _WHOLE, ("tasks",))
         return
     owners = dict(_owners(steps))
     for number, step in enumerate(plan.passes, 1):
         units = {unit.variable for unit in step.units}
-        own = [id for id in everything if owners.get(id) in units]
+        own = tuple(id for id in everything if owners.get(id) in units)
         words = " and ".join(dict.fromkeys(_sent(unit) for unit in step.units))
-        yield f"stage {number}", own, f"a task for each range of the document: scan, and {words}"
-    rest = [id for id, _, each in steps if id not in owners or each.unit is not None]
-    yield "driver", rest, _MERGE
+        yield Stage("scan", own, f"a task for each range of the document: scan, and {words}", ("tasks",))
+        last = number == len(plan.passes)
+        rest = tuple(id for id, _, each in steps if id not in owners or each.unit is not None)
+        made = tuple(id for id, _, each in steps if each.unit in units)
+        yield Stage("merge", rest if last else made, _MERGE + (_REST if last else _VALUE), ("exchange", "sort"))
 
 
 def _owners(steps: list[tuple[str, int, Operator]]) -> Iterator[tuple[str, VarName]]:
@@ -83,7 +102,7 @@ def _sent(unit: Unit) -> str:
     match unit.reduction:
         case Reduce(function):
             return f"{function} partial results"
-        case Concat() | Slice():
+        case Concat() | Slice() | Sort() | Gather():
             return "send the items"
         case Fold():
             return "send the items to be folded"

@@ -1,0 +1,98 @@
+"""Joins, groups and sorts as Spark's operators: every one gives the embedded answer, of any ranges."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from relational_queries import BROADCAST, GROUPS, JOINS, QUERIES, SORTS, document
+from rest_samples import NOW, document_of, spread_here
+from test_rest_queries import XMARK, is_error, said, site
+
+from xstreamcast import explain
+from xstreamcast.plan.algebra import Gather, Sort
+from xstreamcast.run.query import compile, query
+from xstreamcast.spark.at_rest import relational_plan
+from xstreamcast.spark.indexing import forget_seams
+from xstreamcast.spark.relational import gathering, lookups
+from xstreamcast.spark.relational.plan import Relational
+from xstreamcast.spark.stages import stages_of
+
+TOLD = (*QUERIES[::3], *[path.read_text() for path in XMARK])
+STAGES = ("tasks", "union", "join", "exchange", "sort", "order", "limit", "coalesce")
+
+
+def planned(text: str) -> Relational:
+    code = compile(text).plan()
+    assert code is not None
+    made = relational_plan(code.plan, compile(text).executable.program.module)
+    assert made is not None, text
+    return made
+
+
+@pytest.mark.parametrize("number", range(len(QUERIES)))
+def test_what_is_joined_grouped_or_sorted_is_the_embedded_answer(tmp_path: Path, number: int) -> None:
+    text = QUERIES[number]
+    for seed, step in ((3 * number, 60), (3 * number + 2, 150)):
+        made = document_of(tmp_path, document(seed), f"{seed}.xml")
+        expected = said(query(text, context=made.source(), now=NOW))
+        found = said(spread_here(text, made, step))
+        assert found == expected or (is_error(found) and is_error(expected)), (text, made.path, step)
+    forget_seams()
+
+
+def test_rows_meet_by_key_where_both_sides_have_keys_of_one_kind_and_else_one_side_goes_to_all() -> None:
+    assert all(planned(text).joined for text in JOINS)
+    assert not any(planned(text).joined for text in BROADCAST)
+
+
+def test_what_spark_does_not_sort_is_what_may_have_keys_of_several_types() -> None:
+    sorted_by_one = []
+    for text in (*SORTS, *GROUPS):
+        plan = planned(text)
+        for unit in plan.units.values():
+            reduction = unit.reduction
+            sorts = isinstance(reduction, Sort) or (isinstance(reduction, Gather) and reduction.order is not None)
+            if sorts and plan.sort_kinds(unit) is None:
+                sorted_by_one.append(text)
+    assert sorted_by_one == ["for $a in //a order by ($a/@n, 3)[1] return string($a/@n)"]
+
+
+@pytest.mark.parametrize("number", range(len(TOLD)))
+def test_explain_tells_the_operators_that_are_run(tmp_path: Path, number: int) -> None:
+    text = TOLD[number]
+    content = site() if "/site" in text else document(1)
+    made = document_of(tmp_path, content)
+    log: list[str] = []
+    said(spread_here(text, made, len(content) // 3, log))
+    ran = Counter(each for each in log if each in STAGES)
+    assert ran == Counter(each for stage in stages_of(explain(text)) for each in stage.spark)
+
+
+def test_groups_that_do_not_fit_are_sent_on_and_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathering, "AT_ONCE", 2)
+    monkeypatch.setattr(lookups, "AT_ONCE", 2)
+    rows = "".join(f"<a n='{k * 7 % 50}'><v>{k}</v></a><b m='{k % 60}'/>" for k in range(300))
+    made = document_of(tmp_path, f"<r>{rows}</r>")
+    for text in (
+        "for $a in /r/a group by $k := $a/@n return <g k='{$k}'>{ count($a), sum($a/v), $a[1]/v }</g>",
+        "for $a in /r/a return count(/r/b[@m = $a/@n])",
+    ):
+        expected = said(query(text, context=made.source(), now=NOW))
+        for step in (2_000, 100_000):
+            assert said(spread_here(text, made, step)) == expected
+
+
+def test_an_error_of_what_is_looked_up_is_for_who_asks(tmp_path: Path) -> None:
+    text = "for $a in //a return count(//b[xs:integer(y) = xs:integer($a/x)])"
+    made = document_of(tmp_path, "<r><b><y>1</y></b><b><y>odd</y></b></r>")
+    assert said(spread_here(text, made, 10)) == ""
+    made = document_of(tmp_path, "<r><a><x>1</x></a><b><y>1</y></b><b><y>odd</y></b></r>", "asked.xml")
+    assert said(spread_here(text, made, 10)) == "FORG0001"
+
+
+def test_a_value_that_is_not_asked_for_may_fail(tmp_path: Path) -> None:
+    text = "if (exists(//a)) then (for $b in //b order by xs:integer($b/y) return $b) else count(//b)"
+    made = document_of(tmp_path, "<r><b><y>odd</y></b></r>")
+    assert said(spread_here(text, made, 10)) == "1"

@@ -1,0 +1,1 @@
+"""Joins, grouping and sorting of stored documents as Spark's own operators."""
