@@ -2,9 +2,11 @@
 effect on the answer, how both change with ten times the live state, and memory with a stream ten times as long.
 
 The query sums up the charges of each credit card account and shows those above a limit. *Loading*: all fragments of the
-accounts, shuffled, in eight micro-batches. *Updates*: 200 further purchases and statuses, 10 in each micro-batch;
-the time is from the rename with which a file appears to the moment at which the sinks have the answer. The embedded
-engine takes in the same fragments, in the same batches, in the same run.
+accounts, shuffled, in eight micro-batches; one at the beginning, which warms up, does not count. *Updates*: 300
+further purchases and statuses, 10 in each micro-batch; the time is from the rename with which a file appears to the
+moment at which the sinks have the answer. The embedded engine takes in the same fragments, in the same batches, in the
+same run. *Compacting*: what the micro-batch takes besides in which the log becomes a new base, and how many bytes of
+log come between two.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import random
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, Final
@@ -23,19 +26,21 @@ from xstreamcast.generate.credit import GENERATOR
 from xstreamcast.model.change import Change, Fill, Replace
 from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import parse_structure
+from xstreamcast.spark.state import COMPACT_BYTES, Job, advance, compact, current
+from xstreamcast.spark.state_log import read_head, row_of
 
 QUERY: Final = """for $a in stream("credit")//account
 where sum($a/transaction[status = "charged"]/amount) > 1000
 return <account id="{ $a/@id }">{ sum($a/transaction[status = "charged"]/amount) }</account>"""
 FACTOR: Final = 0.1
 LOADING: Final = 8
-UPDATES: Final = 200
+UPDATES: Final = 300
 PER_BATCH: Final = 10
 REPLACED: Final = 1500
 
 
 def run() -> None:
-    """Print a table of rates and times by live state, and one of memory by length of the stream."""
+    """Print a table of memory by length of the stream, and one of rates and times by live state."""
     from xstreamcast.spark.session import session, shut_down
 
     with tempfile.TemporaryDirectory(prefix="xstreamcast-bench-") as folder:
@@ -43,8 +48,8 @@ def run() -> None:
         scratch.mkdir()
         spark = session("bench", scratch=scratch, **{"spark.sql.shuffle.partitions": "2"})
         try:
+            _memory(spark, Path(folder))  # first, so that Spark is warm when times count
             _rates(spark, Path(folder))
-            _memory(spark, Path(folder))
         finally:
             shut_down(spark)
 
@@ -66,15 +71,16 @@ def _rates(spark: Any, folder: Path) -> None:
         embedded, single = _embedded(first, later)
         p99 = quantiles(times, n=100)[98] if len(times) > 2 else max(times)
         single99 = quantiles(single, n=100)[98]
+        seconds_compacting, size = _compacting(first)
         rows.append([
             f"{figures.sizes.table.stop:,}", f"{len(first):,}", f"{loaded / seconds:,.0f}", f"{embedded:,.0f}",
             f"{median(times) * 1000:,.0f}", f"{p99 * 1000:,.0f}", f"{median(single) * 1000:,.1f}",
             f"{single99 * 1000:,.1f}", f"{figures.sizes.kept / 1e6:.2f}",
+            f"{seconds_compacting:.1f}", f"{max(COMPACT_BYTES, size) / 1e6:.1f}",
         ])  # fmt: skip
     head = ["live regions", "fragments", "loaded/s, Spark", "loaded/s, embedded", "update p50 ms, Spark", "p99",
-            "p50 ms, embedded", "p99", "state MB"]  # fmt: skip
+            "p50 ms, embedded", "p99", "state MB", "compacting s", "every MB of log"]  # fmt: skip
     table(head, rows)
-    print()
 
 
 def _on_spark(spark: Any, feed: Path, first: list[Change], later: list[Change]) -> tuple[int, float, list[float], Any]:
@@ -134,10 +140,58 @@ def _embedded(first: list[Change], later: list[Change]) -> tuple[float, list[flo
     return rate, times
 
 
-def _write(feed: Path, number: int, changes: list[Change]) -> None:
+def _compacting(changes: list[Change]) -> tuple[float, int]:
+    """Seconds that it takes to make a base of a log of these changes and an engine from it, and its bytes."""
+    job = Job((QUERY,), ("answer",), {"credit": GENERATOR.structures["credit"]}, compact_bytes=1 << 40)
+    store = _Kept()
+    rows = [{**row_of(change, "credit"), "seq": number} for number, change in enumerate(changes, 1)]
+    for _ in advance(job, store, rows):
+        pass
+    head = read_head(store)
+    assert head is not None
+    replica = current(job, store, head)
+    began = time.perf_counter()
+    fresh, _ = compact(replace(job, compact_bytes=0), store, replica)
+    return time.perf_counter() - began, fresh.head.base_bytes
+
+
+class _Kept:
+    """A state store in memory."""
+
+    def __init__(self) -> None:
+        self.saved: tuple[int, bytes] | None = None
+        self.blobs: dict[tuple[str, int], bytes] = {}
+
+    def head(self) -> tuple[int, bytes] | None:
+        return self.saved
+
+    def put_head(self, format: int, head: bytes) -> None:
+        self.saved = format, head
+
+    def delta(self, version: int) -> bytes:
+        return self.blobs["log", version]
+
+    def put_delta(self, version: int, blob: bytes) -> None:
+        self.blobs["log", version] = blob
+
+    def drop_delta(self, version: int) -> None:
+        del self.blobs["log", version]
+
+    def part(self, number: int) -> bytes:
+        return self.blobs["base", number]
+
+    def put_part(self, number: int, blob: bytes) -> None:
+        self.blobs["base", number] = blob
+
+    def drop_part(self, number: int) -> None:
+        del self.blobs["base", number]
+
+
+def _write(feed: Path, number: int, changes: list[Change], brings_structure: bool = True) -> None:
     hidden = feed / f".{number:06}.xml"
+    structure = parse_structure(GENERATOR.structures["credit"]) if brings_structure and not number else None
     with hidden.open("wb") as file:
-        writer = FragmentWriter(file, None if number else parse_structure(GENERATOR.structures["credit"]))
+        writer = FragmentWriter(file, structure)
         for change in changes:
             writer.write(change)
         writer.close()
@@ -148,22 +202,17 @@ def _write(feed: Path, number: int, changes: list[Change]) -> None:
 
 
 def _memory(spark: Any, folder: Path) -> None:
-    """The same 500 regions replaced again and again: memory of the Python workers, and the saved state."""
+    """The same 500 regions replaced again and again: memory of the Python workers, and the saved state. The first run
+    warms the workers up, and is not shown."""
     from xstreamcast.spark.continuous_query import continuous
 
     rows = []
-    for length in (REPLACED, 10 * REPLACED):
+    for length in (500, REPLACED, 10 * REPLACED):
         progress(f"spark_motion memory {length:,}")
         feed = folder / f"replaced-{length}"
         feed.mkdir()
         for number, part in enumerate(_replacements(length)):
-            hidden = feed / f".{number:06}.xml"
-            with hidden.open("wb") as file:
-                writer = FragmentWriter(file)
-                for change in part:
-                    writer.write(change)
-                writer.close()
-            hidden.rename(feed / f"{number:06}.xml")
+            _write(feed, number, part, brings_structure=False)
         peak = 0
         motion = continuous(
             spark,
@@ -181,7 +230,8 @@ def _memory(spark: Any, folder: Path) -> None:
         running.wait()
         running.stop()
         rows.append([f"{running.answers.n:,}", f"{peak / 1e6:.0f}", f"{running.answers.sizes.kept / 1e6:.2f}"])
-    table(["changes of 500 regions", "Python workers, MB", "state, MB"], rows)
+    table(["changes of 500 regions", "Python workers, MB", "state, MB"], rows[1:])
+    print()
 
 
 def _replacements(length: int) -> Iterator[list[Change]]:

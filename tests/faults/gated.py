@@ -39,6 +39,11 @@ def strike(gates: Path, version: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         case "executor":
             os.kill(java, signal.SIGKILL)
+        case "cluster worker":
+            os.kill(parent(java), signal.SIGKILL)  # who started the executor, which ends when it notices
+        case "server":
+            os.kill(int((gates / "server").read_text()), signal.SIGKILL)
+            return  # the batch has been read, and goes on
         case "driver":
             os.kill(int(os.environ["DRIVER"]), signal.SIGKILL)
             os.kill(java, signal.SIGKILL)

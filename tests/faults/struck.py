@@ -1,4 +1,4 @@
-"""A driver of its own, whose operator has gates: ``struck.py MASTER FEED FOLDER``."""
+"""A driver of its own, whose operator has gates: ``struck.py MASTER FEED FOLDER``. FEED is a folder, or a server's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+import gated
 from gated import Gated
 from motion_streams import FRAUD, MAXED_OUT
 
@@ -14,14 +15,19 @@ from xstreamcast.spark.session import SHORT_LIVED, session, shut_down
 
 
 def main(master: str, feed: str, folder: Path) -> None:
+    from pyspark.cloudpickle import register_pickle_by_value
+
+    register_pickle_by_value(gated)  # executors of a cluster find the package, not this folder
     os.environ["DRIVER"] = str(os.getpid())
     scratch = folder / "spark"
     scratch.mkdir(exist_ok=True)
-    spark = session(master=master, scratch=scratch, **{**SHORT_LIVED, "spark.executor.memory": "512m"})
+    settings = {"spark.executor.memory": "512m", "spark.executorEnv.GATES": os.environ["GATES"]}
+    spark = session(master=master, scratch=scratch, **SHORT_LIVED, **settings)
     try:
         motion = continuous_many(
             spark, [MAXED_OUT, FRAUD], {"credit": feed}, names=["maxed-out", "fraud"], keeper=Gated,
-            options={"maxFilesPerTrigger": "1"}, compact_bytes=4000,
+            options={"maxFragmentsPerTrigger": "25"} if "://" in feed else {"maxFilesPerTrigger": "1"},
+            compact_bytes=4000,
         )  # fmt: skip
         running = motion.start(
             checkpoint=folder / "state", table=folder / "table.db", log=folder / "log", log_format="json",

@@ -15,12 +15,14 @@ import pytest
 pytest.importorskip("pyspark", reason="the fault tests need xstreamcast[spark]")
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "spark"))
+sys.path[:0] = [str(HERE.parent / "spark"), str(HERE.parent / "serve")]
 
 from motion_streams import FRAUD, GENERATORS, MAXED_OUT, embedded_answers, write_streams  # noqa: E402  # found above
+from processes import head, serving, waited  # noqa: E402
 
 from xstreamcast.cast.materialise import Materialiser  # noqa: E402
 from xstreamcast.model.change import from_row  # noqa: E402
+from xstreamcast.spark.cluster import Cluster  # noqa: E402
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -36,12 +38,12 @@ class Struck:
         self.gates.mkdir()
         self.streams = write_streams(folder / "feed", FILES, {"credit": GENERATORS["credit"]})
 
-    def run(self, master: str) -> int:
-        """Run the driver to its end, whatever that is."""
+    def run(self, master: str, source: str | None = None) -> int:
+        """Run the driver to its end, whatever that is. ``source``: who has the feed, if not the files themselves."""
         paths = [str(HERE), str(HERE.parent / "spark"), os.environ.get("PYTHONPATH", "")]
         package = str(Path(sys.modules["xstreamcast"].__file__ or "").parents[1])
         driver = subprocess.Popen(
-            [sys.executable, str(HERE / "struck.py"), master, self.streams["credit"], str(self.folder)],
+            [sys.executable, str(HERE / "struck.py"), master, source or self.streams["credit"], str(self.folder)],
             env={**os.environ, "PYTHONPATH": os.pathsep.join([package, *paths]), "GATES": str(self.gates)},
             start_new_session=True,
             stdout=subprocess.DEVNULL,
@@ -96,4 +98,37 @@ def test_an_executor_is_killed(tmp_path: Path) -> None:
     struck.gate(2, "executor")
     assert struck.run("local-cluster[2,1,1024]") == 0
     assert struck.struck() == ["2.taken"]
+    struck.check()
+
+
+def test_a_worker_of_a_cluster_is_killed(tmp_path: Path) -> None:
+    struck = Struck(tmp_path)
+    struck.gate(2, "cluster worker")
+    (tmp_path / "cluster").mkdir()
+    with Cluster(workers=2, memory="600m", folder=tmp_path / "cluster") as cluster:
+        assert struck.run(cluster.master) == 0
+        gone = [process.poll() for process in cluster.processes]
+        assert gone.count(-signal.SIGKILL) == 1
+        assert gone.count(None) == 2, "the master and the other worker go on"
+    assert struck.struck() == ["2.taken"]
+    struck.check()
+
+
+def test_the_driver_and_the_server_that_it_reads_are_killed_in_turn(tmp_path: Path) -> None:
+    struck = Struck(tmp_path)
+    arguments = ("--stream", f"credit={struck.streams['credit']}", "--sync", "always")
+    struck.gate(2, "driver")
+    with serving(tmp_path / "log-of-server", *arguments) as (server, port):
+        source = f"xcast://127.0.0.1:{port}/credit"
+        waited(lambda: head(port, "credit") > 100)  # all of the feed is in the log, with its structure
+        assert struck.run("local[2,4]", source) == -signal.SIGKILL
+        server.kill()
+    struck.gate(3, "server")
+    with serving(tmp_path / "log-of-server", *arguments, port=port) as (server, _):
+        (struck.gates / "server").write_text(str(server.pid))
+        struck.run("local[2,4]", source)  # it takes what it has planned, and then there is nobody to ask
+        assert server.wait(60) == -signal.SIGKILL
+    with serving(tmp_path / "log-of-server", *arguments, port=port):
+        assert struck.run("local[2,4]", source) == 0
+    assert struck.struck() == ["2.taken", "3.taken", "server"]
     struck.check()

@@ -111,11 +111,11 @@ def write_file(path: Path, changes: Iterable[Change], structure: Any = None) -> 
     hidden.rename(path)
 
 
-def embedded_answers(queries: dict[str, str], streams: dict[str, str], files: int) -> list[list[str]]:
+def embedded_answers(queries: dict[str, str], streams: dict[str, str], files: int, **given: Any) -> list[list[str]]:
     """What the embedded engine says when it is fed the same batches: the answers after each."""
     from xstreamcast.run.continuous.query import continuous_many
 
-    inflow = continuous_many(queries.values(), names=list(queries))
+    inflow = continuous_many(queries.values(), names=list(queries), **given)
     answers = []
     for number in range(files):
         for stream, folder in sorted(streams.items()):

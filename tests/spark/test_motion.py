@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -293,3 +294,25 @@ def test_watch_shows_the_same_trace_with_either_engine(
     assert [last.get(number, "") for number in range(2)] == expected[-1]
     assert all(expected[-1])
     assert all(line["changes"] for line in lines)
+
+
+def test_watch_emits_what_is_possible_and_puts_aside_what_is_late_with_either_engine(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from xstreamcast.cli import watch_spark
+    from xstreamcast.cli.terminal import Diagnostics
+
+    streams = write_streams(tmp_path, 3, {"credit": GENERATORS["credit"]})
+    charged = """for $t in stream("credit")//transaction where $t/status = "charged" return $t/vendor"""
+    modes: dict[str, Any] = {"emit": "optimistic", "lateness": {"": 1500 * 86_400.0}}
+    report = Diagnostics(quiet=True)
+    watch_spark.follow(
+        spark, [charged], streams, {}, report, format=None, trace=True, until_idle=None, checkpoint=None, batch=None,
+        options={"maxFilesPerTrigger": "1"}, **modes,
+    )  # fmt: skip
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    expected = [answers[0] for answers in embedded_answers({"charged": charged}, streams, 3, **modes)]
+    eager = [answers[0] for answers in embedded_answers({"charged": charged}, streams, 3)]
+    assert expected != eager, "the modes make a difference"
+    changes = [answer for before, answer in pairwise(["", *expected]) if answer != before]
+    assert [line["answer"] for line in lines] == changes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from xstreamcast.model.change import from_row
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.run.continuous.query import continuous, continuous_many
 from xstreamcast.spark import state
-from xstreamcast.spark.association_spread import TOTALS, spread
+from xstreamcast.spark.association_spread import PARTIALS, spread, why_not_spread
 from xstreamcast.spark.state import PROGRESS, Job, item_of
 from xstreamcast.spark.state_log import Row, row_of
 
@@ -36,8 +37,9 @@ def check(text: str, rows: list[Row], size: int, structure: str = STRUCTURE, per
     """Play a stream in buckets of a size beside the embedded engine: the answers after each batch."""
     (stream,) = {row["stream"] for row in rows}
     structures = {stream: parse_structure(structure)}
-    how = spread(continuous_many([text], structures=structures), structures, size)
-    job = Job((text,), ("answer",), {stream: structure}, partial=how.reduction in TOTALS, compact_bytes=5000)
+    job = Job((text,), ("answer",), {stream: structure}, compact_bytes=5000)
+    how = spread(continuous_many([text], structures=structures), structures, size, job)
+    job = replace(job, partial=how.reduction in PARTIALS)
     whole, told, answers = continuous(text, structures=structures), Materialiser(), []
     parts = batches(rows, per_batch)
     for batch, brought in zip(parts, in_buckets(parts, how, job), strict=True):
@@ -73,6 +75,10 @@ QUERIES = {
     "count": 'count(stream("credit")//transaction[status = "charged"])',
     "sum": 'sum(stream("credit")//transaction[status = "charged"]/amount)',
     "average": 'avg(stream("credit")//transaction[status = "suspended"]/amount)',
+    "largest": 'max(stream("credit")//transaction[status = "charged"]/amount)',
+    "first-name": 'min(stream("credit")//account/customer/string())',
+    "vendors": 'distinct-values(stream("credit")//transaction[amount > 60]/vendor)',
+    "joined": 'string-join(stream("credit")//transaction[amount > 90]/vendor)',
     "exists": 'exists(stream("credit")//transaction[amount > 350])',
     "window": 'for $a in stream("credit")//account where sum($a/transaction?[now-P2D,now]/amount) > 60 '
     "return <a>{ $a/@id }</a>",
@@ -129,21 +135,42 @@ def test_an_error_in_one_bucket_is_the_answer_of_all_until_it_ends() -> None:
     ]
 
 
+def test_values_of_buckets_that_do_not_compare_are_an_error_of_all_until_they_do() -> None:
+    stream = [root(1, 2), item(1, "1"), item(2, "x"), item(2, "2")]
+    text = 'max(for $i in stream("s")//item return if ($i = "x") then string($i) else xs:integer($i))'
+    assert check(text, rows_of("".join(stream)), 1, LIST, per_batch=1)[1:] == ["1", "error FORG0006", "2"]
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('max(stream("s")//item)', "only items side by side"),
+        ('string-join(stream("s")//item, "; ")', "only items side by side"),
+        ('declare default collation "http://www.w3.org/2013/collation/UCA"; max(stream("s")//item)', "order of their"),
         ('stream("s")//item/string()', "atomic"),
         ('for $i in stream("s")//item order by $i return $i', "more than one loop|only items"),
         ('stream("s")/list/count(item)', "larger|atomic"),
         ('stream("s")//item, stream("t")//item', "one stream"),
     ],
-    ids=["max", "atomic", "sorted", "root", "two"],
+    ids=["separated", "collation", "atomic", "sorted", "root", "two"],
 )
 def test_what_does_not_distribute_is_refused_with_the_reason(text: str, why: str) -> None:
     structures = {"": parse_structure(LIST)}
     with pytest.raises(XStreamError, match=f"XSC0069.*({why})"):
-        spread(continuous_many([text], structures=structures), structures, 2)
+        spread(continuous_many([text], structures=structures), structures, 2, Job((text,), ("answer",)))
+
+
+def test_why_a_query_has_one_key_is_told() -> None:
+    structures = {"": parse_structure(LIST)}
+
+    def told(text: str, **given: Any) -> str | None:
+        return why_not_spread(continuous_many([text], structures=structures), structures, Job((text,), ("a",), **given))
+
+    assert told('max(stream("s")//item)') is None
+    assert (
+        told('max(stream("s")//item)', emit="certain")
+        == "buckets are for eager emission, the event clock and no lateness"
+    )
+    assert (told('stream("s")//item/string()') or "").startswith("its items may be atomic values")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
 from xstreamcast.spark import state
 from xstreamcast.spark.state import PROGRESS, Job, advance
-from xstreamcast.spark.state_log import FORMAT, Row, read_head, row_of
+from xstreamcast.spark.state_log import Row, read_head, row_of
 
 EAGER_COMPACTION = {"compact_bytes": 1, "compact_blobs": 1}
 
@@ -192,28 +192,6 @@ def test_what_is_gone_for_good_stays_gone_after_compaction() -> None:
         for row in changes(list(advance(job, store, rows_of(change)))):
             sink.apply(from_row(row))
     assert sink.text() == "<a>2</a>"
-
-
-def test_a_state_of_a_later_format_is_refused_by_name() -> None:
-    job = Job(('count(stream("s")//a)',), ("answer",))
-    store = MemoryStore()
-    list(advance(job, store, rows_of('<stream:filler id="0"><a/></stream:filler>')))
-    assert store.saved is not None
-    store.saved = FORMAT + 1, store.saved[1]
-    with pytest.raises(XStreamError, match="XSC0062"):
-        list(advance(job, store, rows_of('<stream:filler id="0"><a/></stream:filler>')))
-
-
-SAVED_FIRST = {
-    "birth": "0", "version": 0, "chain": "", "n": 0, "first": 1, "parts": 0, "base_bytes": 0, "log_bytes": 0, "due": 0,
-}  # fmt: skip
-
-
-def test_a_state_of_the_first_format_is_read() -> None:
-    store = MemoryStore()
-    store.put_head(1, json.dumps(SAVED_FIRST).encode())
-    told = list(advance(Job(('count(stream("s")//a)',), ("answer",)), store, rows_of("<a/>")))
-    assert changes(told)[-1]["content"] == b"1"
 
 
 def test_a_clock_by_hand_goes_with_the_batches() -> None:

@@ -19,6 +19,7 @@ from xstreamcast.model.change import ROW
 from xstreamcast.spark.rows import arrival_rows, batch_of_rows
 from xstreamcast.spark.state_log import TICK
 from xstreamcast.spark.stream_source import SCHEMA
+from xstreamcast.spark.worker import keep_loaded
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -109,6 +110,7 @@ def pack_batches(batches: Iterable[Any]) -> Iterator[Any]:
             yield pa.RecordBatch.from_arrays(
                 [pa.array([0], pa.int32()), pa.array([packed_batch(batch)])], schema=_PACKED
             )
+    keep_loaded()
 
 
 def packed_batch(batch: Any) -> bytes:

@@ -13,26 +13,30 @@ import pickle
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from xstreamcast.errors import error
+from xstreamcast.errors import XStreamError, error
 from xstreamcast.functions.total import Total
 from xstreamcast.model.change import ROOT, ROW, After, Change, Fill, Hide, Remove, Replace, Show, to_row
 from xstreamcast.model.serialise import serialise
-from xstreamcast.run.continuous.emit import ANSWER, ERROR
-from xstreamcast.spark.association_spread import COUNTS, HOLE, TOTALS, Routes, Spread
+from xstreamcast.run.continuous.emit import ANSWER, ERROR, error_text
+from xstreamcast.spark.association_spread import COUNTS, HOLE, PARTIALS, TOTALS, Routes, Spread
 from xstreamcast.spark.state import COMPACT_BLOBS, COMPACT_BYTES, PARTIAL, PROGRESS, Keeper, SparkStore, advance
 from xstreamcast.spark.state_log import Head, Row, Store, in_order, pack, read_head, unpack, write_head
 
 if TYPE_CHECKING:
+    from xstreamcast.run.query import Query
     from xstreamcast.spark.state import Job, Replica
 
 FORMAT: Final = 1
 ANCHOR: Final = 3
 """The region beside which the buckets' answers stand, in order, or that of the one number."""
+ALL: Final = -1
+"""Where an error stands that is of no bucket: of what they are together."""
 _SHIFT: Final = 40
 """The region r of the answer of bucket b is (b + 1) · 2⁴⁰ + r in the answer of all."""
 _ROUTED: Final = SparkRow("bucket", "changes")
@@ -46,8 +50,8 @@ class Combined:
     """What has been told of the answers of all buckets. Plain data.
 
     ``anchors``: the buckets that have told anything, in order; ``failing``: the errors of those whose answer is one;
-    ``counts``, ``totals``: their numbers, where the answer is one number, and accumulators; ``sizes``: regions and
-    bytes that each keeps.
+    ``counts``, ``totals``: their numbers, where the answer is one number, and accumulators or values; ``sizes``:
+    regions and bytes that each keeps.
     """
 
     reduction: str
@@ -117,7 +121,12 @@ class Combined:
         }
 
     def _number(self) -> Iterator[Row]:
-        number = self._total() if self.reduction in TOTALS else self._count()
+        try:
+            number = self._count() if self.reduction in COUNTS else self._value()
+            self.failing.pop(ALL, None)
+        except XStreamError as failure:
+            self.failing[ALL] = error_text(failure)
+            return
         if number == self.number:
             return
         order = "0000.1"
@@ -139,8 +148,17 @@ class Combined:
             case _:
                 return "false" if "false" in self.counts.values() else "true"
 
-    def _total(self) -> str | None:
-        """The accumulators are exact: what they come to together is rounded once, however they were parted."""
+    def _value(self) -> str | None:
+        """The value of all; None: it is the empty sequence.
+
+        Accumulators are exact: what they come to together is rounded once, however they were parted. Of values the
+        function itself says what they come to, in the order of the buckets, with its types and errors.
+        """
+        if self.reduction not in TOTALS:
+            parts = [pickle.loads(self.totals[bucket]) for bucket in sorted(self.totals)]
+            values = [value for part in parts if part is not None for value in part]
+            found = _function(self.reduction)(variables={"values": values}).items()
+            return serialise(found) if found else None
         total = Total(f"fn:{self.reduction}")
         for saved in self.totals.values():
             part = pickle.loads(saved)
@@ -188,6 +206,13 @@ class Combined:
     def _row(self, change: Change, order: str | None = None) -> Row:
         self.seq += 1
         return dict(zip(ROW, to_row(change, self.name, self.seq, order), strict=True))
+
+
+@cache
+def _function(name: str) -> Query:
+    from xstreamcast.run.query import compile
+
+    return compile(f"declare variable $values external; {name}($values)")
 
 
 def _region(bucket: int, region: int) -> int:
@@ -339,5 +364,5 @@ def told_before(replicas: Mapping[int, Replica], spread: Spread, name: str) -> l
     brought = {}
     for bucket, replica in replicas.items():
         (query,) = replica.inflow.queries
-        brought[bucket] = [*told_rows(query), *(replica.partial() if spread.reduction in TOTALS else ())]
+        brought[bucket] = [*told_rows(query), *(replica.partial() if spread.reduction in PARTIALS else ())]
     return [row for row in Combined(spread.reduction, name).take(brought) if row["change"] != PROGRESS]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.lang import ast
+from xstreamcast.lang.context import CODEPOINT
 from xstreamcast.model.change import ROOT, ROW
 from xstreamcast.plan.algebra import Concat, Reduce, Strategy, Unit
 from xstreamcast.run.continuous.reach import reached_tags
@@ -27,10 +28,14 @@ from xstreamcast.spark.state_log import TICK, Row
 if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
     from xstreamcast.run.continuous.inflow import Inflow
+    from xstreamcast.spark.state import Job
 
 HOLE: Final = re.compile(rb"""<stream:hole\b[^>]*?\bid\s*=\s*["'](\d+)["'][^>]*?(?:/>|>\s*</stream:hole\s*>)""")
 COUNTS: Final = ("count", "exists", "empty")
 TOTALS: Final = ("sum", "avg")
+VALUES: Final = ("min", "max", "distinct-values", "string-join")
+"""Functions of which R(a ++ b) = R(R'(a) ++ R'(b)), R' being the values of a bucket that may matter to all."""
+PARTIALS: Final = (*TOTALS, *VALUES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +49,10 @@ class Spread:
     """Records in a bucket."""
 
 
-def spread(inflow: Inflow, structures: dict[str, Structure], size: int) -> Spread:
-    """How the query of an inflow is spread over buckets of so many records; raises XSC0069, with why it cannot be."""
+def spread(inflow: Inflow, structures: dict[str, Structure], size: int, job: Job) -> Spread:
+    """How the query of a job is spread over buckets of so many records; raises XSC0069, with why it cannot be."""
+    if job.emit != "eager" or job.clock != "event" or job.lateness is not None:
+        raise _refused("buckets are for eager emission, the event clock and no lateness")
     if len(inflow.queries) != 1 or len(inflow.queries[0].streams) != 1:
         raise _refused("it is for one query over one stream")
     query = inflow.queries[0]
@@ -64,11 +71,26 @@ def spread(inflow: Inflow, structures: dict[str, Structure], size: int) -> Sprea
         raise _refused("the structure is recursive, or has no root")
     if any(not reached_tags(path, structure) <= below for path in unit.records):
         raise _refused("its records are larger than the fragments that the root holds")
-    return Spread(stream, _reduction(unit), query.timely, size)
+    reduction = _reduction(unit)
+    if reduction in VALUES and plan.module.static is not None and plan.module.static.default_collation != CODEPOINT:
+        raise _refused("its strings have an order of their own")
+    return Spread(stream, reduction, query.timely, size)
+
+
+def why_not_spread(inflow: Inflow, structures: dict[str, Structure], job: Job) -> str | None:
+    """Why the query of a job cannot be spread; None: it can."""
+    try:
+        spread(inflow, structures, 1, job)
+    except XStreamError as refusal:
+        return refusal.message.removeprefix(_CANNOT)
+    return None
+
+
+_CANNOT: Final = "it cannot be spread over buckets: "
 
 
 def _refused(why: str) -> XStreamError:
-    return error("XSC0069", f"it cannot be spread over buckets: {why}", hint="leave out bucket_records")
+    return error("XSC0069", _CANNOT + why, hint="leave out bucket_records")
 
 
 def _records(structure: Structure) -> set[int]:
@@ -94,9 +116,9 @@ def _reduction(unit: Unit) -> str:
             raise _refused("its items may be atomic values, between which there are blanks")
         return "concat"
     reduction = unit.reduction
-    if isinstance(reduction, Reduce) and not reduction.argument and reduction.function in (*COUNTS, *TOTALS):
+    if isinstance(reduction, Reduce) and not reduction.argument and reduction.function in (*COUNTS, *PARTIALS):
         return reduction.function
-    raise _refused(f"only items side by side, and {', '.join((*COUNTS, *TOTALS))}, are put together from buckets")
+    raise _refused(f"only items side by side, and {', '.join((*COUNTS, *PARTIALS))}, are put together from buckets")
 
 
 def _gives_nodes(part: ast.Expr, nodes: frozenset[tuple[str, str]]) -> bool:

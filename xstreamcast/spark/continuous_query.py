@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from xstreamcast.spark.association import Streams
     from xstreamcast.spark.association_spread import Spread
     from xstreamcast.spark.listener import Figures
+    from xstreamcast.spark.micro_batch import Pool
     from xstreamcast.spark.sink_answers import Answers
     from xstreamcast.spark.state import Job, Keeper
 
@@ -97,6 +98,7 @@ def continuous_many(
 
     from xstreamcast.run.continuous.query import continuous_many as embedded
     from xstreamcast.spark.association import change_rows, packed, ticks
+    from xstreamcast.spark.micro_batch import Pool, own_workers
     from xstreamcast.spark.state import PROGRESS, Job, Keeper
     from xstreamcast.spark.stream_source import SCHEMA
 
@@ -123,21 +125,21 @@ def continuous_many(
     frames = [change_rows(spark, stream, source, options or {}) for stream, source in streams.items()]
     if clock == "wall":
         frames.append(ticks(spark))
-    how = None
+    how, pool, brought = None, Pool(), packed(frames)
     if bucket_records is None:
         operator = (keeper or Keeper)(job)
-        rows = packed(frames).groupBy("bucket").transformWithState(operator, SCHEMA, "append", "none")
+        with own_workers(spark, pool):
+            rows = brought.groupBy("bucket").transformWithState(operator, SCHEMA, "append", "none")
     else:
         from xstreamcast.spark.association_buckets import in_buckets
-        from xstreamcast.spark.association_spread import TOTALS, spread
+        from xstreamcast.spark.association_spread import PARTIALS, spread
 
-        if emit != "eager" or clock != "event" or late is not None:
-            raise error("XSC0069", "buckets are for eager emission, the event clock and no lateness")
-        how = spread(inflow, dict(inflow.structures), bucket_records)
-        job = replace(job, partial=how.reduction in TOTALS)
-        rows = in_buckets(packed(frames), how, job, SCHEMA)
+        how = spread(inflow, dict(inflow.structures), bucket_records, job)
+        job = replace(job, partial=how.reduction in PARTIALS)
+        with own_workers(spark, pool):
+            rows = in_buckets(brought, how, job, SCHEMA)
     changes = rows.where(f.col("change") != PROGRESS)
-    return Motion(spark, job, inflow, changes, rows, how)
+    return Motion(spark, job, inflow, changes, rows, pool, how)
 
 
 def _names(texts: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
@@ -171,9 +173,11 @@ class Motion:
         inflow: Inflow,
         changes: DataFrame,
         rows: DataFrame,
+        pool: Pool,
         spread: Spread | None = None,
     ) -> None:
         self.spark = spark
+        self.pool = pool
         self.spread = spread
         self.job = job
         self.inflow = inflow
@@ -194,7 +198,8 @@ class Motion:
         stages = [
             f"scan       {streams}: the driver surveys what is new, tasks read it as change rows",
             "pack       an Arrow batch of rows → one row",
-            "associate  transformWithState, one key: the steps below, by the embedded engine, over a log in RocksDB",
+            "associate  transformWithState, one key: the steps below, by the embedded engine, over a log in RocksDB\n"
+            f"             one key: {self._why_one()}",
             "display    the changes of the answers, after each micro-batch, to the sinks",
         ]
         if self.spread is not None:
@@ -209,6 +214,13 @@ class Motion:
             lines = "\n".join(blocks[:2] if brief else blocks).splitlines()
             made.append("\n".join([name, *[f"  {line}" for line in lines]]))
         return "\n\n".join(made)
+
+    def _why_one(self) -> str:
+        """Why the state has one key, as far as it has."""
+        from xstreamcast.spark.association_spread import why_not_spread
+
+        refusal = why_not_spread(self.inflow, self._known(), self.job)
+        return f"it cannot be spread: {refusal}" if refusal else "nobody asked for more; bucket_records=N spreads it"
 
     def _called(self) -> str:
         """What Spark's pages and metrics call it: the queries, and the ids that ``explain`` gives their steps."""
@@ -250,6 +262,7 @@ class Motion:
         With a ``checkpoint`` it goes on where it was stopped, however it was stopped. Without, it begins anew.
         """
         from xstreamcast.spark.listener import Listening
+        from xstreamcast.spark.micro_batch import light
         from xstreamcast.spark.sink_answers import Answers
 
         answers = Answers.of(self.inflow)
@@ -263,7 +276,7 @@ class Motion:
             all_sinks.append(ChangeLog(log, log_format))
         if make_sinks is not None:
             all_sinks += make_sinks(answers, listening.figures)
-        running = Running(self.spark, answers, listening, all_sinks)
+        running = Running(self.spark, answers, listening, all_sinks, self.pool)
         writer = self.rows.writeStream.foreachBatch(running.take).outputMode("append")
         if checkpoint is not None:
             writer = writer.option("checkpointLocation", str(checkpoint))
@@ -271,7 +284,8 @@ class Motion:
             writer = writer.trigger(availableNow=True)
         elif every is not None:
             writer = writer.trigger(processingTime=every)
-        running.begin(writer.queryName(query_name or self._called()))
+        with light(self.spark, None if checkpoint is None else str(checkpoint), one_key=self.spread is None):
+            running.begin(writer.queryName(query_name or self._called()))
         return running
 
     def _go_on(self, answers: Answers, checkpoint: str) -> None:
@@ -310,8 +324,9 @@ class Running:
 
     query: StreamingQuery
 
-    def __init__(self, spark: SparkSession, answers: Answers, listening: Any, sinks: list[Sink]) -> None:
+    def __init__(self, spark: SparkSession, answers: Answers, listening: Any, sinks: list[Sink], pool: Pool) -> None:
         self.spark = spark
+        self.pool = pool
         self.answers = answers
         self.sinks = sinks
         self.figures: Figures = listening.figures

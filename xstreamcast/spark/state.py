@@ -16,6 +16,7 @@ from base64 import b64decode, b64encode
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 COUNTED: Final = "counted"
 """The order of a tick whose seq says how many changes have come, where a bucket sees only a part of them."""
 PARTIAL: Final = "partial"
-"""The kind of a row with the exact accumulator of a sum, pickled."""
+"""The kind of a row with what others need of a bucket, pickled: the exact accumulator of a sum, or values."""
 PROGRESS: Final = "progress"
 """The kind of a row that tells, after each batch, how far the query is; content is JSON."""
 LIVE_ENGINES: Final = 256
@@ -74,9 +75,20 @@ class Job:
     base_uri: str | None = None
     assume: str | None = None
     partial: bool = False
-    """The answer is a total of which others have parts too: tell what it is made of."""
+    """The answer is one value of which others have parts too: tell what it is made of."""
     compact_bytes: int = COMPACT_BYTES
     compact_blobs: int = COMPACT_BLOBS
+
+    @property
+    def digest(self) -> str:
+        """Of what is asked: a state that answers something else cannot be gone on with.
+
+        Not of structures and documents, which may be spelled otherwise and be the same.
+        """
+        spelled = {name: repr(value) for name, value in self.variables.items()}
+        plain = {name: text for name, text in spelled.items() if " at 0x" not in text}  # a value, not where it lies
+        asked = (self.texts, self.names, plain, self.emit, self.clock, self.lateness, self.assume, self.partial)
+        return blake2b(json.dumps(asked, sort_keys=True).encode(), digest_size=16).hexdigest()
 
     def start(self, report: Any) -> Inflow:
         """The queries, at the beginning. A wall clock is told by the batches, so that it can be told again."""
@@ -100,6 +112,7 @@ class Replica:
         self.put_aside: list[tuple[str, Diagnostic]] = []
         self._stream = ""
         self.inflow = job.start(self._hear)
+        self.inflow.seals = False
         self.ticked: int | None = None
 
     def _hear(self, diagnostic: Diagnostic) -> None:
@@ -129,15 +142,21 @@ class Replica:
         self.put_aside.clear()
 
     def partial(self) -> Iterator[Row]:
-        """The exact accumulator of the query's one sum, as it is now."""
+        """What the value of the query's one reduction is made of, as it is now."""
+        from xstreamcast.plan.algebra import Unit
         from xstreamcast.run.continuous.journal import Journal
+        from xstreamcast.run.reductions import State
+        from xstreamcast.spark.partials import partial_of
 
         (query,) = self.inflow.queries
-        if query._output is not None:
-            journal = query._output.journal
+        if query.output is not None:
+            journal = query.output.journal
             assert isinstance(journal, Journal), "what is spread over buckets is followed by difference"
-            ((stream, unit),) = journal.place.values()
-            content = pickle.dumps(journal.live[stream].top[unit].total, protocol=4)
+            (part,) = journal.plan.output
+            assert isinstance(part, Unit)
+            stream, unit = journal.place[part.variable]
+            total = journal.live[stream].top[unit].total
+            content = pickle.dumps(partial_of(total) if isinstance(total, State) else total, protocol=4)
             yield {**dict.fromkeys(ROW), "stream": "", "seq": 0, "change": PARTIAL, "doc": "", "content": content}
 
     def progress(self) -> Row:
@@ -150,7 +169,7 @@ class Replica:
             "bytes": self.head.base_bytes + self.head.log_bytes,
             "ended": self.inflow.ended,
             "recomputed": [query.recomputed for query in self.inflow.queries],
-            "waiting": [0 if query._output is None else query.waiting for query in self.inflow.queries],
+            "waiting": [0 if query.output is None else query.waiting for query in self.inflow.queries],
         }
         return {
             **dict.fromkeys(ROW), "stream": "", "seq": self.head.n, "change": PROGRESS, "doc": "",
@@ -194,7 +213,10 @@ _ENGINES: OrderedDict[str, Replica] = OrderedDict()
 def advance(job: Job, store: Store, rows: list[Row]) -> Iterator[Row]:
     """One micro-batch of one key: the changes of the answers, and how far it is. The new state is in the store."""
     saved = read_head(store)
-    replica = current(job, store, saved) if saved is not None else Replica(job, Head(uuid.uuid4().hex))
+    if saved is None:
+        replica = Replica(job, Head(uuid.uuid4().hex, job=job.digest))
+    else:
+        replica = current(job, store, checked(saved, job))
     rows = in_order(rows)
     changes = sum(row["change"] not in ("structure", "quarantine", TICK) for row in rows)
     blob = pack(row for row in rows if row["change"] != "quarantine")
@@ -214,6 +236,14 @@ def advance(job: Job, store: Store, rows: list[Row]) -> Iterator[Row]:
     if job.partial:
         yield from fresh.partial()
     yield fresh.progress()
+
+
+def checked(head: Head, job: Job) -> Head:
+    """A saved head, if it is of this job. A state of the first format says nothing of it: from here on it does."""
+    if head.job not in ("", job.digest):
+        hint = "start with a new checkpoint location, or with the query, variables and options that wrote this one"
+        raise error("XSC0083", "the saved state is of another query", hint=hint)
+    return replace(head, job=job.digest)
 
 
 def keep(replica: Replica) -> None:
@@ -297,7 +327,7 @@ def _adopt(replica: Replica, saved: list[Told | None]) -> list[Row] | None:
             if more is None:
                 return None
             made += query.rows(more)
-        elif query._output is not None:
+        elif query.output is not None:
             return None
     return made
 
@@ -325,13 +355,11 @@ def compact(job: Job, store: Store, replica: Replica) -> tuple[Replica, list[Row
             about["told"] = [None if one is None else asdict(one) for one in tell]
             data = json.dumps(about).encode()
             size = sum(map(len, parts)) + len(data)
-            fresh.head = Head(
-                head.birth, head.version, head.chain, head.n, head.version + 1, len(parts), base_bytes=size
-            )
+            fresh.head = replace(head, first=head.version + 1, parts=len(parts), base_bytes=size, log_bytes=0, due=0)
             _replace_base(store, head, [*parts, data])
             return fresh, more
     # Something in it cannot be told apart: look again when there is twice as much.
-    replica.head = Head(**{**asdict(head), "due": 2 * head.log_bytes})
+    replica.head = replace(head, due=2 * head.log_bytes)
     return replica, []
 
 
@@ -412,6 +440,7 @@ class Keeper(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow P
     def init(self, handle: Any) -> None:
         handle.getValueState(ENGINE, "format int")
         self.store = SparkStore(handle)
+        self.before = set(map(id, _ENGINES.values()))
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         from xstreamcast.spark.association import output_row
@@ -422,3 +451,6 @@ class Keeper(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow P
 
     def close(self) -> None:
         """There is nothing to give back: engines stay for the next batch."""
+        from xstreamcast.spark.micro_batch import leave_alone
+
+        leave_alone(anew=not self.before >= set(map(id, _ENGINES.values())))

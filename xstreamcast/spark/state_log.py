@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from xstreamcast.cast.regions import Filling, Region, Regions
     from xstreamcast.model.change import Change
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The version of the saved form. A later one reads the earlier ones; see :data:`READERS`."""
 TICK: Final = "tick"
 """The kind of a row that says what time it is, by its valid time."""
@@ -62,6 +62,7 @@ class Head:
 
     ``first``: the first version that is in the log, not in the base; ``parts``: how many blobs of rows the base has;
     one more tells the answers. ``n``: how many changes have come. ``due``: compact when the log has so many bytes.
+    ``job``: the digest of what is asked, since format 2; empty: nobody has said.
     """
 
     birth: str
@@ -73,6 +74,7 @@ class Head:
     base_bytes: int = 0
     log_bytes: int = 0
     due: int = 0
+    job: str = ""
 
     def after(self, blob: bytes, changes: int) -> Head:
         """With one more blob in the log."""
@@ -83,10 +85,17 @@ class Head:
 
 
 def _read_first(data: bytes) -> Head:
+    """Format 1 did not say what is asked."""
+    saved = json.loads(data)
+    names = ("birth", "version", "chain", "n", "first", "parts", "base_bytes", "log_bytes", "due")
+    return Head(**{name: saved[name] for name in names})
+
+
+def _read_second(data: bytes) -> Head:
     return Head(**json.loads(data))
 
 
-READERS: Final[Mapping[int, Callable[[bytes], Head]]] = {1: _read_first}
+READERS: Final[Mapping[int, Callable[[bytes], Head]]] = {1: _read_first, 2: _read_second}
 """How the head of each format is read."""
 
 

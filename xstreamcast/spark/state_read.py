@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from xstreamcast.spark.state import ENGINE, current
+from xstreamcast.spark.state import ENGINE, checked, current
 from xstreamcast.spark.state_log import read_head
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def read_replicas(spark: SparkSession, checkpoint: str, job: Job) -> dict[int, R
         store: Any = ReadStore(saved, logs.get(bucket, {}), bases.get(bucket, {}))
         head = read_head(store)
         assert head is not None
-        made[bucket] = current(job, store, head)
+        made[bucket] = current(job, store, checked(head, job))
     return made
 
 

@@ -49,19 +49,19 @@ class Told:
 
 def told(query: ContinuousQuery) -> Told | None:
     """What has been told so far; None: nothing, not even that the answer is empty."""
-    output = query._output
+    output = query.output
     if output is None:
         return None
     shelves = [
         ShelfTold(shelf.anchor.region, [one.region for one in shelf], [one.label for one in shelf], _digest(shelf))
         for shelf in _shelves(output)
     ]
-    return Told(output.numbers._last, output.numbers.step, query._seq, output._told, shelves)
+    return Told(output.numbers.last, output.numbers.step, query.seq, output.error, shelves)
 
 
 def told_rows(query: ContinuousQuery) -> list[dict[str, Any]]:
     """All that has been told, at once, as rows."""
-    return [] if query._output is None else query.rows(query._output.snapshot())
+    return [] if query.output is None else query.rows(query.output.snapshot())
 
 
 def adopt(query: ContinuousQuery, saved: Told) -> list[Emitted] | None:
@@ -70,7 +70,7 @@ def adopt(query: ContinuousQuery, saved: Told) -> list[Emitted] | None:
     Gives what must be told so that it is true, which is nothing where the answer was no error: what is hidden behind
     one is withdrawn, unseen. None: the parts of the answer are others, and it cannot be.
     """
-    output = query._output
+    output = query.output
     if output is None:
         return None
     shelves = list(_shelves(output))
@@ -83,14 +83,14 @@ def adopt(query: ContinuousQuery, saved: Told) -> list[Emitted] | None:
         if shelf in inside
     ):
         return None
-    query._seq = saved.seq
-    output.numbers._last = max(saved.last, output.numbers._last)
+    query.seq = saved.seq
+    output.numbers.last = max(saved.last, output.numbers.last)
     output.numbers.step = saved.step + 1  # the version of what is told here, if anything is
     made: list[Emitted] = []
     for shelf, known in zip(shelves, saved.shelves, strict=True):
         made += _give(output, shelf, known)
-    if output._told is not None and output._told != saved.error:
-        made.append(Emitted(Replace(region=ERROR, version=output.numbers.step, content=output._told.encode()), None))
+    if output.error is not None and output.error != saved.error:
+        made.append(Emitted(Replace(region=ERROR, version=output.numbers.step, content=output.error.encode()), None))
     if not made:
         output.numbers.step = saved.step
     return made

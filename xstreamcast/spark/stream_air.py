@@ -2,7 +2,8 @@
 
 The log never changes behind a number, so a micro-batch that is replayed reads the same records again, in as many
 tasks as they are worth. Another log under the same name (its server was set up anew) is an error, not a mixture of
-both. While the server is away nothing is new; the query goes on when it is back.
+both. While the server is away nothing is new; the query goes on when it is back. Of a log that is compacted (``xcast
+serve --keep-log``) the records that still count are read, and the stream is the same.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ OPTIONS: Final = ("path", "stream", "maxFragmentsPerTrigger")
 _AT_ONCE: Final = 5_000
 """Records of a task, and of one answer of the server at most."""
 _AWAY: Final = "XSC0101"
+_PATIENCE: Final = 120.0
+"""Seconds a task waits for a server that went away after the driver had seen what is to be read."""
 
 
 class LogRange(InputPartition):  # type: ignore[misc]  # mypy does not follow PySpark
@@ -64,7 +67,7 @@ class _LogReader:
         def batches() -> Iterator[RecordBatch]:
             at = partition.since
             while at < partition.until:
-                stretch = read(self.address, at, min(partition.until - at, _AT_ONCE), log=partition.log)
+                stretch = read(self.address, at, _AT_ONCE, until=partition.until, log=partition.log, patience=_PATIENCE)
                 rows: list[ChangeRow] = []
                 for n, item in stretch.entries:
                     if isinstance(item, Structure):

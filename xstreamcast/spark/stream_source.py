@@ -40,6 +40,7 @@ from xstreamcast.spark.position import Position
 from xstreamcast.spark.stream_files import StreamFiles, stream_name
 from xstreamcast.spark.survey import Limit, Plan, Segment, Survey, Task, changed, packed
 from xstreamcast.spark.walk import PlainRun, Walk
+from xstreamcast.spark.worker import keep_loaded
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -139,6 +140,7 @@ class _TaskReader:
                 yield batch_of_rows(rows)
             if (at.offset, at.seq) != (task.end.offset, task.end.seq):
                 raise changed(files, at, task.end)
+        keep_loaded()
 
 
 def _chunks(files: StreamFiles, segment: Segment) -> Iterator[bytes]:

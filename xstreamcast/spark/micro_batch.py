@@ -1,0 +1,114 @@
+"""What a micro-batch costs besides its work, and how little that can be.
+
+Four things are dear by default, and none of them is needed here:
+
+* *Engines in several workers.* Spark hands a task to any idle Python worker of an executor, also to one that has only
+  read files so far; an engine there would first have to take in what it has missed. Operators with engines have
+  workers of their own (:func:`own_workers`).
+* *Partitions without keys.* Each has a state store that is opened and committed with every batch. One key needs one.
+* *Processes for files.* On local disks Hadoop starts ``chmod`` and ``readlink`` for every file it creates or renames,
+  some forty times in a batch; by the way of :data:`_BY_FILES` it is seven times. Checksums beside the files are kept.
+* *Garbage.* Spark has a worker collect all garbage after each task, which is a walk over all that is live
+  (:func:`leave_alone`).
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakValueDictionary
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_POOL: Final = "XSTREAMCAST_WORKERS"
+_PARTITIONS: Final = "spark.sql.shuffle.partitions"
+_BY_FILES: Final = {
+    "spark.sql.streaming.checkpointFileManagerClass":
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
+    # Hadoop's local file system writes checksums already.
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+}  # fmt: skip
+
+
+_WALK: Final = 64
+"""So many batches may go by until all that is live is looked at again: what dies in cycles is found only then."""
+_batches = 0
+
+
+def leave_alone(anew: bool) -> None:
+    """At the end of a task with engines, where Spark uses this process again: the collector need not look at them.
+
+    ``anew``: some are not those of the last time, which are garbage now.
+    """
+    global _batches
+    if not os.environ.get("SPARK_REUSE_WORKER"):
+        return
+    _batches += 1
+    if anew or _batches >= _WALK:
+        _batches = 0
+        gc.unfreeze()
+        gc.collect()
+    gc.freeze()
+
+
+class Pool:
+    """The workers of one streaming query; their number is free again when nobody has this any more."""
+
+    def __init__(self) -> None:
+        self.number = next(number for number in range(len(_POOLS) + 1) if number not in _POOLS)
+        _POOLS[self.number] = self
+
+
+_POOLS: WeakValueDictionary[int, Pool] = WeakValueDictionary()
+
+
+@contextmanager
+def own_workers(spark: SparkSession, pool: Pool) -> Iterator[None]:
+    """Operators that are made in this block run in Python workers of their own.
+
+    Spark shares a worker among functions whose environments are equal; so theirs has one variable more.
+    """
+    environment: dict[str, str] = spark.sparkContext.environment
+    environment[_POOL] = str(pool.number)
+    try:
+        yield
+    finally:
+        del environment[_POOL]
+
+
+@contextmanager
+def light(spark: SparkSession, checkpoint: str | None, one_key: bool) -> Iterator[None]:
+    """A streaming query that is started in this block has cheap micro-batches; other queries keep their settings.
+
+    Spark copies the session's settings when a query starts. One that goes on from a checkpoint keeps the number of
+    partitions it began with.
+    """
+    wanted = {_PARTITIONS: "1"} if one_key else {}
+    if _is_local(spark, checkpoint):
+        wanted |= _BY_FILES
+    before = {name: spark.conf.get(name, None) for name in wanted}
+    for name, value in wanted.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, given in before.items():
+            if given is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, given)
+
+
+def _is_local(spark: SparkSession, checkpoint: str | None) -> bool:
+    """Whether a checkpoint lies on this machine; without a place Spark takes a temporary folder."""
+    place = checkpoint or spark.conf.get("spark.sql.streaming.checkpointLocation", None)
+    if place is None:
+        return True
+    java: Any = spark
+    path = java.sparkContext._jvm.org.apache.hadoop.fs.Path(place)
+    scheme: str = path.getFileSystem(java._jsparkSession.sessionState().newHadoopConf()).getUri().getScheme()
+    return scheme == "file"
