@@ -83,13 +83,13 @@ def test_versions_of_a_parent_are_not_skipped_by_assuming_fillers_rooted() -> No
         'stream("s")//creditLimit | stream("s")//status': "node identity",
         'stream("s")//status is stream("s")//status': "node identity",
         'for $t in stream("s")//transaction return generate-id($t)': "generate-id() looks around the node",
-        '(for $t in stream("s")//transaction order by $t/amount return $t)/vendor': "not in document order",
+        '(for $t in stream("s")//transaction order by $t/amount return $t)/vendor': "a step from nodes that are not in",
         "declare function local:f($x) { $x/.. }; local:f(stream('s')//status)": "the parent axis leaves the fragment",
         "for $n in ('s', 't') return stream($n), stream('s')": "stream() is called with a computed name",
     }.items(),
 )
 def test_where_a_fragment_is_not_as_good_as_the_node_the_stream_is_constructed_first(text: str, why: str) -> None:
-    assert f"s is constructed first: {why}" in heading(text) or why in heading(text)
+    assert f"s is constructed first: {why}" in heading(text)
     assert "constructed first" not in heading(text, "CaQ")
 
 

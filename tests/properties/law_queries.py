@@ -13,8 +13,9 @@ from law_streams import LEAVES, Shape
 
 AGGREGATES = ("count", "sum", "avg", "min", "max", "exists", "empty", "distinct-values", "string-join")
 REVERSE = (
-    "/..", "/ancestor::*", "/parent::*", "/ancestor-or-self::*", "/preceding-sibling::*", "/following-sibling::*[1]",
-    "/preceding-sibling::*[1]", "/following-sibling::node()", "/following::*", "/preceding::*",
+    "/..", "/../..", "/..", "/ancestor::*", "/parent::*", "/ancestor-or-self::*", "/preceding-sibling::*",
+    "/following-sibling::*[1]", "/preceding-sibling::*[1]", "/following-sibling::node()", "/following::*",
+    "/preceding::*",
 )  # fmt: skip
 SPANS = ("now", "now-PT36H,now", "now-P1D,now", "2003-11-02,2003-11-04", "start,2003-11-03", "2003-11-02T09:30:00")
 NUMBERED = ("1", "last", "last-1,last", "2", "1,2")
@@ -56,7 +57,7 @@ class Grammar:
         shapes = {
             self.selection: 3, self.aggregate: 4, self.loop: 6, self.join: 4, self.grouped: 3, self.sorted: 3,
             self.nested: 4, self.merged: 3, self.sliced: 2, self.quantified: 2, self.recursive: 2, self.windowed: 1,
-            self.bound: 3, self.constructed: 3, self.chosen: 1, self.mapped: 1,
+            self.bound: 3, self.constructed: 3, self.chosen: 1, self.mapped: 1, self.numbered: 3, self.placed: 2,
         }  # fmt: skip
         body = self.r.choices(list(shapes), list(shapes.values()))[0]()
         if self.chance(0.12):
@@ -330,6 +331,48 @@ class Grammar:
         if kind == "subsequence":
             return f"subsequence({over.text}, {self.r.randint(1, 3)}, {self.r.randint(1, 3)})"
         return f"{kind}({over.text})" if kind in ("tail",) else f"({over.text}){kind}"
+
+    def numbered(self) -> str:
+        """Tuples by their number, and choices that may be long."""
+        over = self.path()
+        text, at = self.clauses(over)
+        n, bound = self.variable(), self.r.randint(1, 3)
+        kind = self.r.random()
+        if kind < 0.3:
+            choices = (f"reverse({over.text})", f"remove({over.text}, {bound})", f"subsequence({over.text}, {bound})")
+            choices += (f"insert-before({over.text}, {bound}, <i/>)", f"({over.text})[last() - {bound}]")
+            choices += (f"sort({over.text}/@n)", f"sort({over.text}, (), function($e) {{ string($e/@n) }})")
+            return self.r.choice(choices)
+        if kind < 0.5:
+            chosen = self.r.choice([f"tail({over.text})", f"reverse({over.text})", f"({over.text})[position() > 1]"])
+            return f"for {at.text} in {chosen} where {self.condition(at)} return {self.result(at)}"
+        if kind < 0.6:
+            key = f"string({at.text}/@n)"
+            chosen = self.r.choice(["[last()]", f"[last() - {bound}]", f"[position() > {bound}]", f"[{bound}]"])
+            return f"({text}order by {key} return {self.relative(at).text}){chosen}"
+        if kind < 0.8:
+            condition = self.r.choice([f"{n} > {bound}", f"{n} <= {bound}", f"{n} = {bound}", f"{n} mod 2 = 0"])
+            text = text.replace(" in ", f" at {n} in ", 1)
+            return f'{text}where {condition} return <o n="{{{n}}}">{{ {self.result(at)} }}</o>'
+        order = f"order by string({at.text}/@n) " if self.chance(0.5) else f"where {self.condition(at)} "
+        return f'{text}{order}count {n} return <o n="{{{n}}}">{{ {self.value(at)} }}</o>'
+
+    def placed(self) -> str:
+        """Positions among the children of each of some elements, and conditions on these."""
+        over = self.path(steps=self.r.choice([1, 2]))
+        position = self.r.choice(["[1]", "[2]", "[last()]", "[position() < 3]", "[position() > 1]", "[last() - 1]"])
+        kind = self.r.random()
+        if kind < 0.3:
+            return self.relative(over).text + position + self.r.choice(["", "/*", "/string()"])
+        if kind < 0.5:
+            inner = self.tidy(self.relative(over.to(".", over.tags)))
+            test, shown = self.r.choice(["", " = 2", "/*"]), self.r.choice(["@n/string()", "*"])
+            return f"{over.text}[{inner}{position}{test}]/{shown}"
+        text, at = self.clauses(over)
+        if kind < 0.8:
+            return f"{text}return <o>{{ {self.relative(at).text}{position}, {self.value(at)} }}</o>"
+        step = self.r.choice(["$a + count($b/*)", "max(($a, count($b/*)))", "$a * 2 + count($b/*)"])
+        return f"fold-left({over.text}, 1, function($a as xs:integer, $b) as xs:integer {{ {step} }})"
 
     def quantified(self) -> str:
         over = self.path()

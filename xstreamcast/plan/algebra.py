@@ -41,6 +41,8 @@ class Source:
     variable: VarName
     stream: bool = False
     """It is ``stream(uri)``: planned when asked for, to explain a query over streams as one over documents."""
+    forest: bool = False
+    """It need not have one element at its top, as documents have: it may be the answer of another query."""
 
 
 # ------------------------------------------------------------------------------------------------- reductions
@@ -153,12 +155,32 @@ class Versions:
         return first, last
 
 
-Reduction = Concat | Reduce | Slice | Fold | Group | Sort | Gather | Versions
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """Tuples by their number: ``for $x at $i``, ``count $i``, ``reverse``, a choice of positions that may be long.
+
+    The unit's items are arrays, the values of ``keys`` (none: they stay in document order) and then those of
+    ``columns``. ``body`` is evaluated for each tuple that is ``chosen``, with the variables of the columns and its
+    ``position``. ``from_end``: the choice counts from the last one. ``backward``: the last one comes first.
+
+    Only of queries over what changes.
+    """
+
+    keys: tuple[ast.OrderKey, ...]
+    columns: tuple[VarName, ...]
+    body: ast.Expr
+    position: VarName | None = None
+    chosen: Slice | None = None
+    from_end: bool = False
+    backward: bool = False
+
+
+Reduction = Concat | Reduce | Slice | Fold | Group | Sort | Gather | Rank | Versions
 
 
 def in_parts(reduction: Reduction) -> bool:
     """Whether a value is the items of members, one after the other, in some order: an answer can follow each."""
-    return isinstance(reduction, Concat | Gather) or (isinstance(reduction, Sort) and reduction.chosen is None)
+    return isinstance(reduction, Concat | Gather | Rank) or (isinstance(reduction, Sort) and reduction.chosen is None)
 
 
 # ------------------------------------------------------------------------------------------------- units

@@ -1,4 +1,4 @@
-"""The operators of a plan, by the names of the algebra (DBPL'03 §4; DESIGN: Extract ρ, Select σ, Project π, Merge ∪,
+"""The operators of a plan, by the names of the algebra (DBPL'03 §4: Extract ρ, Select σ, Project π, Merge ∪,
 Join ⋈, Unnest μ, Reduce Δ, Nest Γ, Construct θ, Sort), each with its class: does it block, what does it keep, how does
 its output change.
 

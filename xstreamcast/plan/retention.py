@@ -1,4 +1,4 @@
-"""How long the versions and events of each tag must be kept for a query (SIGMOD'04 §6; DESIGN §3).
+"""How long the versions and events of each tag must be kept for a query (SIGMOD'04 §6).
 
 What a query sees of a tag only through ``?[now-D, …]`` it cannot see again once it has ended more than D ago, because
 now never decreases. So every projection whose lower bound is the current time less a fixed while, or a fixed time, is a

@@ -11,6 +11,7 @@ from xstreamcast.plan.algebra import PLAN, Source, VarName
 _CONTEXT: Final = "document"
 _DOC: Final = "document "
 _STREAM: Final = "stream "
+_FOREST: Final = "forest "
 
 
 def context_document() -> ast.Name:
@@ -28,6 +29,11 @@ def stream(name: str) -> ast.Name:
     return ast.Name("", _STREAM + name, PLAN)
 
 
+def forest(name: str) -> ast.Name:
+    """The same where it need not have one element at its top."""
+    return ast.Name("", _FOREST + name, PLAN)
+
+
 def source_of(name: VarName) -> Source | None:
     """The document that a variable stands for, if it stands for one."""
     uri, local = name
@@ -39,6 +45,8 @@ def source_of(name: VarName) -> Source | None:
         return Source(local.removeprefix(_DOC), name)
     if local.startswith(_STREAM):
         return Source(local.removeprefix(_STREAM), name, stream=True)
+    if local.startswith(_FOREST):
+        return Source(local.removeprefix(_FOREST), name, stream=True, forest=True)
     return None
 
 

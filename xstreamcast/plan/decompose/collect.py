@@ -1,13 +1,10 @@
-"""Loops whose tuples are collected: ``order by`` and ``group by`` over what changes; and frames around aggregates.
+"""Loops whose tuples are collected: ``order by`` and ``group by`` over what changes.
 
     for $x in E order by k return R        Sort of   for $x in E return [k, R]
     for $x in E group by $g := k return R  Gather of for $x in E return [k, columns], R evaluated for each group
 
 What such a unit keeps of a tuple is in its row; when a record is another, its rows are, and nothing else. Of a grouped
 variable that is the column of each aggregate over it, a path below it, or the variable itself.
-
-A *frame* is a record whose body has aggregates over what is below it: ``where sum($a/transaction/amount) >= $a/limit``.
-The aggregates are units of their own inside, so that one more transaction is added to a sum.
 """
 
 from __future__ import annotations
@@ -17,21 +14,18 @@ from typing import TYPE_CHECKING, Final, cast
 from xstreamcast.lang import ast
 from xstreamcast.lang.context import XS
 from xstreamcast.lang.walk import descendants, rebuild
-from xstreamcast.plan.algebra import PLAN, Column, Concat, Gather, Nest, Reduce, Slice, Sort, VarName
+from xstreamcast.plan.algebra import PLAN, Column, Concat, Gather, Reduce, Slice, Sort, VarName
 from xstreamcast.plan.decompose.joins import data, is_safe, reduced_to
-from xstreamcast.plan.decompose.where import APART, FOREIGN, MIXED, Blocking, Where
-from xstreamcast.plan.passes.dependence import focus_of, navigates, repeatable
+from xstreamcast.plan.decompose.where import APART, FOREIGN, MIXED, Where
 from xstreamcast.plan.passes.shapes import boolean, is_fn, nodes
-from xstreamcast.plan.passes.variables import binders, free, substitute
+from xstreamcast.plan.passes.variables import binders, free
 
 if TYPE_CHECKING:
-    from xstreamcast.plan.decompose.spread import Spread
     from xstreamcast.plan.decompose.units import Decomposition
 
 _FORWARD: Final = (ast.ForClause, ast.LetClause, ast.WhereClause)
 _DOWN: Final = ("child", "descendant", "descendant-or-self", "attribute", "self")
 _SUMMED: Final = frozenset(("count", "sum", "avg", "min", "max", "exists", "empty"))
-_FRAMED: Final = _SUMMED | {"distinct-values", "string-join"}
 
 
 def collected(work: Decomposition, e: ast.FLWOR, chosen: Slice | None = None) -> ast.Expr | None:
@@ -82,14 +76,14 @@ def _gathered(
     if not all(isinstance(later, _FORWARD) for later in after if later is not order):
         return None
     keys = {key.var.expanded for key in clause.keys}
-    bound = {name.expanded for part in before for name in _bound(part)} - keys
+    bound = {name.expanded for part in before for name in bound_in(part)} - keys
     fors = [part for part in before if isinstance(part, ast.ForClause)]
-    nests = any(_goes_deep(part.source) for part in fors)
-    columns = _Columns(work, bound, fors[0].var.expanded if len(fors) == 1 else None, nests)
+    nests = any(goes_deep(part.source) for part in fors)
+    columns = Columns(work, bound, fors[0].var.expanded if len(fors) == 1 else None, nests)
     body = columns.visit(body)
     values = [data(ast.VarRef(key.var) if key.value is None else key.value) for key in clause.keys]
     items = ast.FLWOR(before, ast.SquareArray((*values, *columns.exprs), span=e.span), span=e.span)
-    own = _of_record(work, before)
+    own = of_record(work, before)
     inside: dict[VarName, Where] = dict.fromkeys(keys, APART)
     for number, (column, expr) in enumerate(zip(columns.made, columns.exprs, strict=True)):
         where = FOREIGN - 1 - number if free(expr) & bound <= own else MIXED
@@ -118,7 +112,7 @@ def _regrouped(work: Decomposition, e: ast.FLWOR) -> ast.FLWOR:
     return ast.FLWOR((*clauses, *e.clauses[1:]), e.result, span=e.span)
 
 
-def _of_record(work: Decomposition, clauses: tuple[ast.Clause, ...]) -> set[VarName]:
+def of_record(work: Decomposition, clauses: tuple[ast.Clause, ...]) -> set[VarName]:
     """The variables of the tuples that have nodes of the record itself: one after the other they are in order."""
     own: set[VarName] = set()
     for clause in clauses:
@@ -129,19 +123,23 @@ def _of_record(work: Decomposition, clauses: tuple[ast.Clause, ...]) -> set[VarN
     return own
 
 
-def _bound(node: ast.Node) -> list[ast.Name]:
+def bound_in(node: ast.Node) -> list[ast.Name]:
+    """The variables that something binds."""
     return [name for part in descendants(node) for name in binders(part)]
 
 
-class _Columns:
+class Columns:
     """Takes what a group's body reads of its tuples apart. ``single``: a variable that is one other node in each.
 
     ``nests``: those nodes may be inside each other. Then what is below them is not shared out among them, and children
-    of one come between those of another.
+    of one come between those of another. ``sums``: whether an aggregate of many tuples is a column.
     """
 
-    def __init__(self, work: Decomposition, bound: set[VarName], single: VarName | None, nests: bool) -> None:
+    def __init__(
+        self, work: Decomposition, bound: set[VarName], single: VarName | None, nests: bool, sums: bool = True
+    ) -> None:
         self.nests = nests
+        self.sums = sums
         self.work = work
         self.bound = bound
         self.single = single
@@ -156,12 +154,12 @@ class _Columns:
     def _change(self, e: ast.Node) -> ast.Node:
         if not free(e) & self.bound:
             return e
-        if isinstance(e, ast.FunctionCall):
+        if self.sums and isinstance(e, ast.FunctionCall):
             form = self.work.forms.of(e)
             if form is not None:
                 items, reduction, after = form
                 summed = isinstance(reduction, Reduce) and reduction.function in _SUMMED and reduction.argument is None
-                shared = self._below(items) and not (self.nests and _goes_deep(items))
+                shared = self._below(items) and not (self.nests and goes_deep(items))
                 if summed and (isinstance(items, ast.VarRef) or shared):
                     return after(self._column(items, cast(Reduce, reduction)))
         if isinstance(e, ast.Path) and self._below(e) and not self.nests:
@@ -192,7 +190,7 @@ class _Columns:
         return ast.VarRef(name, span=e.span)
 
 
-def _goes_deep(e: ast.Node) -> bool:
+def goes_deep(e: ast.Node) -> bool:
     """Whether what an expression leads to may be inside its like, or further down than one step."""
     steps = [part for part in descendants(e) if isinstance(part, ast.AxisStep)]
     return any(step.axis.startswith("descendant") for step in steps)
@@ -200,76 +198,3 @@ def _goes_deep(e: ast.Node) -> bool:
 
 def _looks_down(e: ast.Node) -> bool:
     return all(part.axis in _DOWN for part in descendants(e) if isinstance(part, ast.AxisStep))
-
-
-# -------------------------------------------------------------------------------------------------------- frames
-
-
-def frame_of(work: Decomposition, spread: Spread, lets: tuple[ast.LetClause, ...]) -> Nest | None:
-    """The aggregates of a record's body as units inside of it; None where there are none."""
-    loop = spread.loop
-    if loop is None or work.outer is not None:
-        return None
-    body = ast.FLWOR(lets, loop.body, span=loop.body.span) if lets else loop.body
-    inner = work.inside(loop.variable.expanded, loop.path)
-    forget = work.mark()
-    made = _Aggregates(inner, loop.variable.expanded).visit(_fused(body, loop.variable.expanded))
-    if not inner.units:
-        forget()
-        return None
-    from xstreamcast.plan.projection.project import project
-
-    seen = project(made, {loop.variable.expanded: loop.path}, module=work.module)
-    targets = seen.get(loop.variable.expanded, ())
-    return Nest(loop.variable.expanded, loop.path, tuple(inner.units), made, targets, frame=True)
-
-
-def _fused(e: ast.Expr, record: VarName) -> ast.Expr:
-    """``let $t := $a/transaction`` is put in where it is read, so that aggregates see what they are of."""
-    if not isinstance(e, ast.FLWOR):
-        return e
-    clauses: list[ast.Clause] = []
-    values: dict[VarName, ast.Expr] = {}
-    for clause in e.clauses:
-        made = substitute(clause, values)
-        if isinstance(made, ast.LetClause) and made.type is None and free(made.value) == {record}:
-            path = made.value
-            if isinstance(path, ast.Path) and navigates(path) and repeatable(path) and not focus_of(path):
-                values[made.var.expanded] = path
-                continue
-        clauses.append(made)
-    if any(isinstance(part, ast.GroupKey) for clause in clauses for part in descendants(clause)):
-        return e  # a variable may be named there without being read
-    result = substitute(e.result, values)
-    return ast.FLWOR(tuple(clauses), result, span=e.span) if clauses else result
-
-
-class _Aggregates:
-    """Puts units of a nest in the place of aggregates over its variable."""
-
-    def __init__(self, inner: Decomposition, record: VarName) -> None:
-        self.inner = inner
-        self.record = record
-
-    def visit(self, e: ast.Expr) -> ast.Expr:
-        self.bound = {name.expanded for name in _bound(e)}
-        made = self._change(e)
-        assert isinstance(made, ast.Expr)
-        return made
-
-    def _change(self, e: ast.Node) -> ast.Node:
-        if self.record not in free(e):
-            return e
-        if isinstance(e, ast.FunctionCall | ast.Quantified):
-            form = self.inner.forms.of(e)
-            if form is not None and isinstance(form[1], Reduce) and form[1].function in _FRAMED:
-                items, reduction, after = form
-                own = items if isinstance(items, ast.FLWOR) else e
-                inside = {name.expanded for name in _bound(own)}
-                if not free(items) & (self.bound - inside) and not focus_of(items):
-                    forget = self.inner.mark()
-                    try:
-                        return after(self.inner.reduced(cast(ast.Expr, e), items, reduction))
-                    except Blocking:
-                        forget()
-        return rebuild(e, self._change)

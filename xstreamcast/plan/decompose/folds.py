@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import XS
-from xstreamcast.plan.algebra import PLAN, Concat, Fold, VarName
+from xstreamcast.lang.context import FN, XS
+from xstreamcast.plan.algebra import PLAN, Concat, Fold, Reduce, VarName
 from xstreamcast.plan.passes.shapes import is_fn
 from xstreamcast.plan.passes.variables import free
 
@@ -26,7 +26,7 @@ class Folded:
     """Items, their fold, and what becomes of its value."""
 
     items: ast.Expr
-    fold: Fold | Concat
+    fold: Fold | Concat | Reduce
     after: Callable[[ast.Expr], ast.Expr]
 
 
@@ -40,8 +40,11 @@ Convert = Callable[[ast.Expr, "ast.SequenceType | None"], ast.Expr]
 """The value as a parameter of that type would have it."""
 
 
-def fold_of(e: ast.FunctionCall, convert: Convert) -> Folded | None:
-    """A call of ``fold-left`` or ``fold-right`` with an inline function as a fold from the left, if it is one."""
+def fold_of(e: ast.FunctionCall, convert: Convert, following: bool = False) -> Folded | None:
+    """A call of ``fold-left`` or ``fold-right`` with an inline function as a fold from the left, if it is one.
+
+    ``following``: what goes on changing had better be an aggregate, if it is one.
+    """
     if not (is_fn(e, "fold-left", 3) or is_fn(e, "fold-right", 3)):
         return None
     items, zero, function = e.args
@@ -59,6 +62,10 @@ def fold_of(e: ast.FunctionCall, convert: Convert) -> Folded | None:
     if accumulator.type is not None and accumulator.type != function.result:
         return None  # its value would have to be converted between one step and the next
     associative = commutes(function, accumulator.name.expanded)
+    if associative and following and item.type is None:
+        summed = _aggregate(e, items, zero, function, accumulator, item, convert)
+        if summed is not None:
+            return summed
     step = convert(function.body, function.result)
     if item.type is not None:
         checked = ast.LetClause(item.name, item.type, ast.VarRef(item.name))
@@ -68,6 +75,48 @@ def fold_of(e: ast.FunctionCall, convert: Convert) -> Folded | None:
     start = convert(zero, accumulator.type)
     fold = Fold(start, accumulator.name.expanded, item.name.expanded, step, associative, accumulator.type)
     return Folded(items, fold, lambda value: value)
+
+
+def _aggregate(
+    e: ast.FunctionCall,
+    items: ast.Expr,
+    zero: ast.Expr,
+    function: ast.InlineFunction,
+    accumulator: ast.Param,
+    item: ast.Param,
+    convert: Convert,
+) -> Folded | None:
+    """``Z + sum(for $item in E return f($item))``, ``max((Z, for …))``: what can be undone for an item that goes."""
+    operation = _operation(function.body, accumulator.name.expanded)
+    assert operation is not None
+    own = [o for o in _operands(operation) if o != ast.VarRef(accumulator.name)]
+    value: ast.Expr = own[0] if len(own) == 1 else ast.Sequence(tuple(own), span=operation.span)
+    start = convert(zero, accumulator.type)
+    if isinstance(operation, ast.Arithmetic) and operation.op == "+":
+        # A value that is none, or of another type, is an error here as it is there.
+        value = convert(ast.Arithmetic("+", ast.IntegerLiteral(0), value, span=value.span), function.result)
+        reduce = Reduce("sum")
+    elif is_fn(operation, "max", 1) or is_fn(operation, "min", 1):
+        reduce = Reduce("max" if is_fn(operation, "max", 1) else "min")
+    else:
+        return None
+
+    def after(found: ast.Expr) -> ast.Expr:
+        if reduce.function == "sum":
+            return convert(ast.Arithmetic("+", start, found, span=e.span), function.result)
+        both = ast.Sequence((start, found), span=e.span)
+        extreme = ast.FunctionCall(ast.Name("fn", reduce.function, FN), (both,), span=e.span)
+        # Of no items the fold is its zero, whatever that is.
+        there = ast.FunctionCall(ast.Name("fn", "exists", FN), (found,), span=e.span)
+        return convert(ast.If(there, extreme, start, span=e.span), function.result)
+
+    body = function.body
+    lets: list[ast.Clause] = []
+    while isinstance(body, ast.FLWOR):
+        lets += body.clauses
+        body = body.result
+    loop = ast.ForClause(item.name, None, False, None, items, span=items.span)
+    return Folded(ast.FLWOR((loop, *lets), value, span=e.span), reduce, after)
 
 
 def _name(variable: VarName) -> ast.Name:

@@ -35,7 +35,9 @@ class Forms:
         is_root: Callable[[ast.Expr], bool],
         names: Names,
         convert: Convert,
+        following: bool,
     ) -> None:
+        self.following = following
         self.reads = reads
         self.is_root = is_root
         self.names = names
@@ -45,7 +47,7 @@ class Forms:
         """The expression as a reduction of items, if it is one."""
         match e:
             case ast.FunctionCall() if e.name.uri == FN:
-                return _call(e, self.convert)
+                return _call(e, self.convert, self.following)
             case ast.Filter():
                 return _filter(e)
             case ast.Path():
@@ -75,7 +77,8 @@ class Forms:
         items, reduction, after = chosen
         if not rest:
             return chosen
-        if not (isinstance(reduction, Slice) and reduction.first != reduction.last):
+        # Several children of one node are in order, and none is in another.
+        if self.following or not (isinstance(reduction, Slice) and reduction.first != reduction.last):
             return items, reduction, lambda value: ast.Path((after(value), *rest), span=e.span)
         return None
 
@@ -107,7 +110,7 @@ def _quantified(e: ast.Quantified) -> Form:
     return items, Reduce("empty" if e.every else "exists"), _as_it_is
 
 
-def _call(e: ast.FunctionCall, convert: Convert) -> Form | None:
+def _call(e: ast.FunctionCall, convert: Convert, following: bool) -> Form | None:
     local, args = e.name.local, e.args
     if local in _ARITIES and len(args) in _ARITIES[local]:
         return args[0], Reduce(cast(Function, local), args[1] if len(args) == 2 else None), _as_it_is
@@ -121,7 +124,7 @@ def _call(e: ast.FunctionCall, convert: Convert) -> Form | None:
         first = cast(ast.IntegerLiteral, args[1]).value
         last = first + cast(ast.IntegerLiteral, args[2]).value - 1 if len(args) == 3 else None
         return args[0], Slice(max(first, 1), last), _as_it_is
-    folded = fold_of(e, convert)
+    folded = fold_of(e, convert, following)
     return None if folded is None else (folded.items, folded.fold, folded.after)
 
 

@@ -167,21 +167,33 @@ class Joins:
     # ---------------------------------------------------------------------------------------------- forms
 
     def _path(self, body: RecordBody, e: ast.Path, focus: Where | None) -> tuple[ast.Expr, Where] | None:
-        loop = self._loop(body, e, None)
-        if loop is not None:
-            return self._looked_up(body, e, loop, Concat(), focus)
         split = self._split(body, e)
         if split is None:
             return None
+        whole = self._loop(body, e, None)
+        found = None if whole is None else self._looked_up(body, e, whole, Concat(), focus)
+        if found is not None:
+            return found
         loop, after = split
         found = self._looked_up(body, e, loop, Concat(), focus)
         if found is None:
-            return None
+            return self._filtered(body, e, len(e.steps) - len(after) - 1, focus)
         steps, where = [found[0]], self.where(found[0])
         for step in after:
             made, where = body.visit(step, where)
             steps.append(made)
         return ast.Path(tuple(steps), span=e.span), where
+
+    def _filtered(self, body: RecordBody, e: ast.Path, at: int, focus: Where | None) -> tuple[ast.Expr, Where] | None:
+        """Without an equation: all nodes of the path so far are kept, and filtered for each record."""
+        step = e.steps[at]
+        assert isinstance(step, ast.AxisStep)
+        plain = ast.AxisStep(step.axis, step.test, (), span=step.span)
+        base = ast.Path((*e.steps[:at], plain), span=e.span)
+        if not body.closed(base):
+            return None
+        chosen = ast.Filter(base, step.predicates, span=e.span)
+        return body.visit(ast.Path((chosen, *e.steps[at + 1 :]), span=e.span) if e.steps[at + 1 :] else chosen, focus)
 
     def _loop(self, body: RecordBody, e: ast.Path, reduction: Reduce | None) -> ast.FLWOR | None:
         """A path with a predicate about the record as a loop that returns the path's nodes, if it gives these in order.

@@ -33,6 +33,31 @@ def rests_on_one_root(parts: Collection[ast.Node]) -> bool:
     )
 
 
+def names_elements(parts: Collection[ast.Node]) -> bool:
+    """Whether all that a query over streams looks for in them is elements, from the top on or at any depth.
+
+    Then they are followed as forests. Text at the top of a stream is in no element, and has no place of its own.
+
+    >>> from xstreamcast.lang.link import parse
+    >>> from xstreamcast.lang.walk import descendants
+    >>> [names_elements(list(descendants(parse(q)))) for q in ('stream("s")/x[y]', 'stream("s")/node()')]
+    [True, False]
+    """
+    paths = [part for part in parts if isinstance(part, ast.Path)]
+    begun = {id(path.steps[0]) for path in paths if _is_deep(path) or _is_named(path.steps[1])}
+    implied = {id(step.test) for path in paths if _is_deep(path) and isinstance(step := path.steps[1], ast.AxisStep)}
+    return all(
+        id(part) in begun if _is_stream(part) else not isinstance(part, ast.KindTest) or id(part) in implied
+        for part in parts
+    )
+
+
+def _is_named(step: ast.Expr) -> bool:
+    if not isinstance(step, ast.AxisStep) or step.axis not in ("child", "descendant"):
+        return False
+    return isinstance(step.test, ast.NameTest | ast.Wildcard)
+
+
 def _is_stream(part: ast.Node) -> bool:
     return isinstance(part, ast.FunctionCall) and part.name.expanded == (STREAM, "stream")
 

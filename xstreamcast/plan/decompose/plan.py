@@ -13,6 +13,7 @@ nodes and nowhere else: whatever would have to keep one is named, and the query 
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -22,25 +23,35 @@ from xstreamcast.lang.walk import descendants
 from xstreamcast.plan.algebra import Fold, Group, Pass, Plan, Reduce, Reduction, Source, Strategy, Unit, VarName
 from xstreamcast.plan.decompose.units import Decomposition, named
 from xstreamcast.plan.decompose.where import Blocking
-from xstreamcast.plan.passes import normalise
+from xstreamcast.plan.passes import Streams, normalise
 from xstreamcast.plan.passes.dependence import Dependence, call_key, focus_of
 from xstreamcast.plan.sources import source_of, sources_of
 from xstreamcast.scan.path import Path
 
 if TYPE_CHECKING:
+    from xstreamcast.model.structure import Structure
     from xstreamcast.scan.automaton import Target
 
 _BY_ID: Final = {((FN, local), arity) for local in ("id", "idref", "element-with-id") for arity in (1, 2)}
 
 
-def plan(module: ast.Module, *, streams: bool = False, changing: bool = False) -> Plan:
+def plan(
+    module: ast.Module,
+    *,
+    streams: bool = False,
+    changing: bool = False,
+    forests: Collection[str] = (),
+    structures: Mapping[str, Structure] | None = None,
+) -> Plan:
     """The plan of a main module that has been through the static phase.
 
     ``streams``: a fragment stream counts as the document it describes, to be explained; else it is not planned.
     ``changing``: the documents go on changing, and so do the values of units: what must be kept for that may be kept.
+    ``forests``: the streams that need not have one element at their top; ``structures``: those whose paths are to be
+    spelled out by their tag structures.
     """
     assert module.body is not None, "a library module is not a query"
-    normal = normalise(module)
+    normal = normalise(module, Streams(forests, structures or {}) if changing and streams else None)
     assert normal.body is not None
     sources = sources_of(normal.body)
     dependence = Dependence(normal)
@@ -57,7 +68,9 @@ def plan(module: ast.Module, *, streams: bool = False, changing: bool = False) -
         return Plan(module, Strategy.NONE, (), (), (module.body,))
     if indirect is not None:
         return _projected(normal, sources, Blocking(indirect, "a document is read by way of the prolog"))
-    work = Decomposition(normal, {source.variable: Path() for source in sources}, changing=changing)
+    work = Decomposition(
+        normal, {source.variable: Path() for source in sources}, changing=changing, following=changing and streams
+    )
     try:
         output = work.output(normal.body)
     except Blocking as blocking:

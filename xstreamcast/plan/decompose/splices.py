@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import rebuild
-from xstreamcast.plan.algebra import Gather, Sort, Unit, VarName, in_parts
+from xstreamcast.plan.algebra import Gather, Rank, Sort, Unit, VarName, in_parts
 from xstreamcast.plan.decompose.shells import mentions, stands
 from xstreamcast.plan.passes.shapes import nodes
 
@@ -45,7 +45,7 @@ def _unconditional(e: ast.Expr, variable: VarName) -> ast.Expr:
 
 def _shown(unit: Unit) -> ast.Expr:
     """What a unit's rows, or its groups, show."""
-    e = unit.reduction.body if isinstance(unit.reduction, Gather) else unit.items
+    e = unit.reduction.body if isinstance(unit.reduction, Gather | Rank) else unit.items
     sorted_rows = isinstance(unit.reduction, Sort) or (isinstance(unit.reduction, Gather) and unit.reduction.order)
     while isinstance(e, ast.FLWOR):
         e = e.result

@@ -32,12 +32,17 @@ _PER_ITEM = frozenset(("unordered", "data"))
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """``for $variable in path return body``; where nodes of the path may be nested, that very loop was written."""
+    """``for $variable in path return body``.
+
+    ``written``: where nodes of the path are inside each other, that loop is meant. Otherwise what comes of the inner
+    ones may stand between what comes of the outer, and the loop is as good only where none is inside another.
+    """
 
     variable: ast.Name
     path: Path
     source: ast.Expr
     body: ast.Expr
+    written: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +82,14 @@ class Spreading:
         names: Names,
         whole: Callable[[ast.Expr], ast.Expr],
         joins: Correlation | None = None,
+        following: bool = False,
     ) -> None:
         self.roots = dict(roots)
         self.functions = functions
         self.names = names
         self.whole = whole
         self.joins = joins
+        self.following = following
 
     def mentions(self, e: ast.Node) -> bool:
         """Whether an expression reads one of the roots."""
@@ -157,9 +164,10 @@ class Spreading:
         if self.is_root(found):
             raise Blocking(found.expr, "the whole document is looked at")
         loop = None
-        if not nested(found.path) and where == 0:
+        deep = nested(found.path)
+        if where == 0 and (self.following or not deep):
             variable = self.names.fresh(ast.Name("", "record", ""))
-            loop = Loop(variable, found.path, found.expr, ast.VarRef(variable))
+            loop = Loop(variable, found.path, found.expr, ast.VarRef(variable), not deep)
         return Spread(found.expr, found.root, found.path, False, (record,), where, loop)
 
     def is_root(self, found: Spread) -> bool:
@@ -283,8 +291,14 @@ class Spreading:
             container=bare and not predicates,
             expr=_spliced(before, made, e),
             where=where,
-            loop=None if found.loop is not None and nested(found.loop.path) else _in_loop(looked.loop, variable, made),
+            loop=self.unwritten(_in_loop(looked.loop, variable, made)),
         )
+
+    def unwritten(self, loop: Loop | None) -> Loop | None:
+        """A loop whose items are merged by a path."""
+        if loop is None or not nested(loop.path):
+            return loop
+        return replace(loop, written=False) if self.following else None
 
     def no_position(self, e: ast.Expr) -> None:
         """``position()`` and ``last()`` of a sequence as long as the document are not local."""
@@ -416,7 +430,7 @@ class Spreading:
             raise Blocking(e.result, "an ancestor of the record is known by its name and attributes only")
         made = ast.ForClause(clause.var, clause.type, False, None, looked.expr, span=clause.span)
         expr = ast.FLWOR((*before, made, *rest), result, span=e.span)
-        if looked.loop is None and found.bare and looked.where == 0:
+        if found.bare and looked.where == 0 and (looked.loop is None or not looked.loop.written):
             looked = replace(looked, loop=Loop(clause.var, found.path, found.expr, ast.VarRef(clause.var)))
         return replace(looked, expr=expr, where=where, loop=self.loop_form(looked, clause, before, rest, result, e))
 

@@ -16,6 +16,7 @@ from xstreamcast.plan.algebra import (
     Gather,
     Group,
     Nest,
+    Rank,
     Reduce,
     Reduction,
     Slice,
@@ -24,12 +25,14 @@ from xstreamcast.plan.algebra import (
     VarName,
     Versions,
 )
-from xstreamcast.plan.decompose.collect import collected, frame_of
+from xstreamcast.plan.decompose.collect import collected
 from xstreamcast.plan.decompose.folds import last_item
 from xstreamcast.plan.decompose.forms import Forms, is_root_attribute, known_everywhere, over_parts, with_items
+from xstreamcast.plan.decompose.frames import frame_of
 from xstreamcast.plan.decompose.groups import Grouping, grouping_of
 from xstreamcast.plan.decompose.joins import Joins
 from xstreamcast.plan.decompose.paths import nested
+from xstreamcast.plan.decompose.ranks import in_two, ranked, sorted_by_call
 from xstreamcast.plan.decompose.record import Functions
 from xstreamcast.plan.decompose.spread import OUTSIDE, Spread, Spreading
 from xstreamcast.plan.decompose.tests import tests_of
@@ -74,10 +77,13 @@ class Decomposition:
         roots: Mapping[VarName, Path],
         outer: Decomposition | None = None,
         changing: bool = False,
+        following: bool = False,
     ) -> None:
         self.module = module
         self.joins = Joins(self) if changing else None
         """Of documents that change, sequences may be kept, and looked up."""
+        self.following = following
+        """Streams are followed: tuples may be known by their numbers."""
         self.roots = dict(roots)
         self.outer = outer
         self.names: Names = names_of(module) if outer is None else outer.names
@@ -87,7 +93,7 @@ class Decomposition:
         """The units whose nodes are all of their own records."""
         self.lets: dict[VarName, ast.LetClause] = {}
         self.loops: dict[VarName, ast.Expr | None] = {}
-        self.forms = Forms(self.reads, self.is_root, self.names, self.converted)
+        self.forms = Forms(self.reads, self.is_root, self.names, self.converted, following)
         self.converters: dict[ast.SequenceType, ast.FunctionDecl] = {} if outer is None else outer.converters
         """Functions that do no more than convert a value to a type."""
         self._numbers: list[int] = [0] if outer is None else outer._numbers
@@ -100,6 +106,10 @@ class Decomposition:
             return tuple([part for item in e.items for part in self.output(item)])
         if isinstance(e, ast.FunctionCall) and is_fn(e, "unordered", 1):
             return self.output(e.args[0])
+        if self.following and self.reads(e):
+            apart = in_two(e)
+            if apart is not None:
+                return self.output(apart)
         made = self.kept(self.residual(e, True))
         known = {unit.variable: unit for unit in self.units}
         return (known[made.name.expanded] if isinstance(made, ast.VarRef) and made.name.expanded in known else made,)
@@ -203,13 +213,13 @@ class Decomposition:
         """Steps down from a single node that a unit gives."""
         first = self.residual(e.steps[0], False)
         unit = self.unit_of(first)
-        single = unit is not None and isinstance(unit.reduction, Slice) and unit.reduction.first == unit.reduction.last
+        single = unit is not None and _is_one(unit.reduction)
         if self.joins is not None and unit is not None and unit.variable in self.in_order:
             single = True  # its nodes are in order, and none of a record is within another's
         # Versions are copies, each in a tree of its own.
         copied = isinstance(first, ast.VersionProjection) if unit is None else isinstance(unit.reduction, Versions)
         copied = copied and self.joins is not None
-        if not copied and (unit is None or not (single or unit.reduction == last_item())):
+        if not copied and not single:
             raise Blocking(e, "nodes from different places of the document are merged")
         if any(self.reads(step) for step in e.steps[1:]):
             raise Blocking(e, "the whole document is read for each node")
@@ -235,7 +245,9 @@ class Decomposition:
 
     def inside(self, variable: VarName, path: Path) -> Decomposition:
         """The decomposition of an expression about one element of a path."""
-        return Decomposition(self.module, {variable: path}, self)
+        made = Decomposition(self.module, {variable: path}, self)
+        made.forms.following = self.following
+        return made
 
     def unit_of(self, e: ast.Expr) -> Unit | None:
         if not isinstance(e, ast.VarRef):
@@ -302,6 +314,13 @@ class Decomposition:
         apart = over_parts(e, self.reads)
         if apart is not None:
             return self.residual(apart, unbounded)
+        if self.following:
+            numbered = ranked(self, e)
+            if numbered is not None:
+                return numbered
+            by_key = sorted_by_call(e, self) if isinstance(e, ast.FunctionCall) else None
+            if by_key is not None:
+                return self.unit(by_key, unbounded)
         found = self.forms.of(e)
         if found is not None:
             items, reduction, after = found
@@ -340,7 +359,7 @@ class Decomposition:
                 return found
         grouping = self.grouping(items)
         if grouping is not None:
-            assert not isinstance(reduction, Group | Sort | Gather | Versions)
+            assert not isinstance(reduction, Group | Sort | Gather | Rank | Versions)
             items = grouping.items
             reduction = Group(grouping.item.expanded, grouping.keys, reduction)
         spread = self.spreading().visit(items)
@@ -375,7 +394,7 @@ class Decomposition:
         return found
 
     def spreading(self) -> Spreading:
-        return Spreading(self.roots, self.functions, self.names, self.whole, self.joins)
+        return Spreading(self.roots, self.functions, self.names, self.whole, self.joins, self.following)
 
     def whole(self, e: ast.Expr) -> ast.Expr:
         """An expression about documents in a record's body: computed in an earlier pass, if its value is small."""
@@ -412,8 +431,9 @@ class Decomposition:
         records = () if spread.bare and again else spread.cuts
         if nest is not None:
             assert spread.loop is not None
-            loop = ast.ForClause(spread.loop.variable, None, False, None, spread.loop.source)
-            items = ast.FLWOR((loop,), _under(lets, spread.loop.body), span=e.span)
+            if spread.loop.written and not (nest.frame and self.following):
+                loop = ast.ForClause(spread.loop.variable, None, False, None, spread.loop.source)
+                items = ast.FLWOR((loop,), _under(lets, spread.loop.body), span=e.span)
             if not nest.frame:
                 records = tuple(dict.fromkeys(path for unit in nest.units for path in unit.records))
         read = free(items) | {name for part in _beside(reduction) for name in free(part)}
@@ -434,7 +454,7 @@ class Decomposition:
             if replace(other, variable=unit.variable, span=unit.span) == unit:
                 return other
         self.units.append(unit)
-        if isinstance(reduction, Concat) and spread.where > MIXED:
+        if isinstance(reduction, Concat | Slice) and spread.where > MIXED:
             self.in_order.add(unit.variable)
         return unit
 
@@ -483,7 +503,9 @@ class Decomposition:
         of many elements that may be anywhere, the scan drops the others: they are records.
         """
         loop = spread.loop
-        if loop is None or self.outer is not None or (nested(loop.path) and tests_of(spread)):
+        if loop is None or self.outer is not None:
+            return None
+        if nested(loop.path) and not self.following and tests_of(spread):
             return None
         inner = self.inside(loop.variable.expanded, loop.path)
         number = self._numbers[0]
@@ -514,6 +536,12 @@ def _numbered(e: ast.Expr) -> tuple[bool, int] | None:
     return None
 
 
+def _is_one(reduction: Reduction) -> bool:
+    """Whether there is at most one item."""
+    chosen = reduction.chosen if isinstance(reduction, Rank) else reduction
+    return reduction == last_item() or (isinstance(chosen, Slice) and chosen.first == chosen.last)
+
+
 def _beside(reduction: Reduction) -> tuple[ast.Expr, ...]:
     """The expressions that a reduction needs besides the items."""
     match reduction:
@@ -523,7 +551,7 @@ def _beside(reduction: Reduction) -> tuple[ast.Expr, ...]:
             return reduction.zero, reduction.step
         case Reduce() if reduction.argument is not None:
             return (reduction.argument,)
-        case Gather():
+        case Gather() | Rank():
             return (reduction.body,)
         case _:
             return ()

@@ -12,7 +12,20 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.lang import ast
-from xstreamcast.plan.algebra import Gather, Group, Reduce, Slice, Sort, Strategy, Versions, in_parts
+from xstreamcast.plan.algebra import (
+    Fold,
+    Gather,
+    Group,
+    Rank,
+    Reduce,
+    Reduction,
+    Slice,
+    Sort,
+    Strategy,
+    Versions,
+    in_parts,
+)
+from xstreamcast.plan.decompose.folds import last_item
 from xstreamcast.plan.decompose.splices import splices
 from xstreamcast.plan.operators import Symbol, shown
 from xstreamcast.plan.passes.variables import free
@@ -20,6 +33,7 @@ from xstreamcast.plan.projection.project import describe_path
 
 if TYPE_CHECKING:
     from xstreamcast.plan.algebra import Plan, Unit
+    from xstreamcast.plan.modes.rewrite import Modes
 
 LONGEST: Final = 84
 
@@ -64,8 +78,8 @@ def record(unit: Unit) -> str:
     return ", ".join(describe_path(path) for path in paths) or "node"
 
 
-def change_lines(plan: Plan) -> Iterator[str]:
-    """The operators that follow changes, with what one costs, and what is computed anew."""
+def change_lines(plan: Plan, modes: Modes | None = None) -> Iterator[str]:
+    """The operators that follow changes, with what one costs; of a mode, what it waits for; what is computed anew."""
     if plan.strategy is Strategy.NONE or not any(source.stream for source in plan.sources):
         return
     yield "when a stream changes  (Δ: what is different; n: how many records there are)"
@@ -73,6 +87,10 @@ def change_lines(plan: Plan) -> Iterator[str]:
         for unit in units_of(plan):
             for symbol, words, cost in _operators(unit):
                 yield f"  {symbol.value:10} {words}: {cost}"
+    if modes is not None and modes.emission != "eager":
+        yield f"  {modes.emission:10} an open hole on the way of a path holds back what it may change"
+        for reason in modes.reasons:
+            yield f"  {'':10} not looked into, and known at the end of the streams: {reason}"
     for each in recomputed(plan):
         text = " ".join(plan.module.source.text[max(each.span.start, 0) : max(each.span.end, 0)].split())
         yield f"  anew       {text if len(text) <= LONGEST else text[: LONGEST - 1] + '…'}:"
@@ -97,6 +115,12 @@ def _operators(unit: Unit) -> Iterator[tuple[Symbol, str, str]]:
             if gather.order is not None:
                 by = ", ".join(shown(key.key) for key in gather.order.keys)
                 yield Symbol.SORT, f"groups by {by}", "O(|Δ| log n)"
+        case Rank() as rank:
+            yield from _ranked(rank, records)
+        case Fold() as fold:
+            last = fold == last_item()
+            cost = "O(log n)" if last else "replayed from Δ on, until it is as before"
+            yield Symbol.REDUCE, f"{'the last' if last else 'left fold'} of {records}", cost
         case Reduce() as reduce:
             yield Symbol.REDUCE, f"{reduce.function} of {records}", "O(log n)"
         case Versions():
@@ -107,10 +131,35 @@ def _operators(unit: Unit) -> Iterator[tuple[Symbol, str, str]]:
             yield Symbol.MERGE, records, one
     if unit.nest is not None:
         for inner_unit in unit.nest.units:
-            if isinstance(inner_unit.reduction, Reduce):
-                within = describe_path(unit.nest.path)
-                words = f"{inner_unit.reduction.function} of {record(inner_unit)} within {within}"
+            found = _inside(inner_unit.reduction)
+            if found:
+                words = f"{found} of {record(inner_unit)} within {describe_path(unit.nest.path)}"
                 yield Symbol.NEST, words, "O(log n), where they may come apart"
+
+
+def _ranked(rank: Rank, records: str) -> Iterator[tuple[Symbol, str, str]]:
+    if rank.keys:
+        yield Symbol.SORT, f"{records} by {', '.join(shown(key.key) for key in rank.keys)}", "O(|Δ| log n)"
+    words = "numbered" if rank.position is not None else "in their order"
+    if rank.chosen is not None:
+        words = f"{_positions(rank.chosen)}{' from the end' if rank.from_end else ''}"
+    elif rank.backward:
+        words = "backward"
+    cost = "O(|Δ| log n)" if rank.position is None else "O(|Δ| log n), and those whose number is another"
+    yield Symbol.SELECT, f"{records}, {words}", cost
+
+
+def _inside(reduction: Reduction) -> str:
+    """What a nest has of the nodes of a unit inside; "" is all of them."""
+    match reduction:
+        case Reduce():
+            return reduction.function
+        case Slice():
+            return _positions(reduction)
+        case Fold() if reduction == last_item():
+            return "the last"
+        case _:
+            return ""
 
 
 def _positions(chosen: Slice) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xstreamcast.plan.algebra import Strategy
 from xstreamcast.plan.explain.words import count_passes, verdict
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
     from xstreamcast.plan.algebra import Plan
     from xstreamcast.plan.graph.verdict import Judgement
+    from xstreamcast.plan.modes.rewrite import Emission, Modes
+    from xstreamcast.plan.mutability import Fixed
     from xstreamcast.plan.operators import Operator
 
 
@@ -34,6 +37,10 @@ class Explanation:
     structures: Mapping[str, Structure]
     changing: Plan | None = None
     """How changes of its streams are followed; None if it reads none."""
+    fixed: Fixed | None = None
+    """The regions of its streams that are declared fixed."""
+    modes: Modes | None = None
+    """The emission mode in which they are followed, and what is not looked into in it."""
 
     @property
     def verdict(self) -> str:
@@ -78,11 +85,14 @@ def explain(
     variables: Iterable[str] = (),
     base_uri: str | None = None,
     source: str = "query",
+    fixed: str | Iterable[str] | None = None,
+    emit: Emission = "eager",
 ) -> Explanation:
     """Explain a query without running it.
 
     ``structures`` are tag structures by the name of their stream, "" for the documents and all other streams.
-    ``variables`` names those that will be given although the query does not declare them.
+    ``variables`` names those that will be given although the query does not declare them. ``fixed``: the tags whose
+    regions will be declared fixed, ``emit``: the emission mode (:func:`xstreamcast.continuous`).
 
     >>> explain("count(//item)").passes
     1
@@ -102,10 +112,15 @@ def explain(
         modules=file_modules,
         structures=structures,
     )
-    return explain_module(module, structures)
+    return explain_module(module, structures, fixed, emit)
 
 
-def explain_module(module: Module, structures: Mapping[str, Structure] | None = None) -> Explanation:
+def explain_module(
+    module: Module,
+    structures: Mapping[str, Structure] | None = None,
+    fixed: str | Iterable[str] | None = None,
+    emit: Emission = "eager",
+) -> Explanation:
     """Explain a query that has been through the static phase."""
     if module.body is None:
         message = "a library module is no query: it has no expression to run"
@@ -113,10 +128,20 @@ def explain_module(module: Module, structures: Mapping[str, Structure] | None = 
     from xstreamcast.plan.decompose.plan import plan
     from xstreamcast.plan.graph.build import stream_graph
     from xstreamcast.plan.graph.verdict import judge
+    from xstreamcast.plan.modes.rewrite import rewrite
+    from xstreamcast.plan.mutability import fixed_of
     from xstreamcast.plan.operators import operators
     from xstreamcast.plan.passes.fold_recursion import fold_recursion
 
     planned = plan(module, streams=True)
     judgement = judge(stream_graph(fold_recursion(module)))
-    changing = plan(module, streams=True, changing=True) if any(s.stream for s in planned.sources) else None
-    return Explanation(module, planned, judgement, operators(planned), structures or {}, changing)
+    top, known = operators(planned), structures or {}
+    if not any(source.stream for source in planned.sources):
+        return Explanation(module, planned, judgement, top, known, None, fixed_of(fixed))
+    modes = rewrite(module, emit)
+    changing = plan(modes.module, streams=True, changing=True)
+    if changing.strategy is Strategy.PROJECT and known:
+        named = {source.uri or "": known.get(source.uri or "", known.get("")) for source in changing.sources}
+        by_name = {name: structure for name, structure in named.items() if structure is not None}
+        changing = plan(modes.module, streams=True, changing=True, structures=by_name)
+    return Explanation(module, planned, judgement, top, known, changing, fixed_of(fixed), modes)

@@ -85,6 +85,7 @@ def structure_lines(explanation: Explanation) -> Iterator[str]:
             wanted = sorted(needed(targets, structure) & fragments)
             yield f"  fragments needed: tsid {', '.join(map(str, wanted))} ({len(wanted)} of {len(fragments)})"
             yield from retention_lines(explanation, source, structure)
+            yield from mutability_lines(explanation, wanted, structure)
 
 
 def retention_lines(explanation: Explanation, source: Source, structure: Structure) -> Iterator[str]:
@@ -96,6 +97,20 @@ def retention_lines(explanation: Explanation, source: Source, structure: Structu
     kept = retention(explanation.plan, structures).get(source.uri or "", {})
     for tag, keep in sorted(kept.items()):
         yield f"  {structure.path(tag)} ({structure.tag(tag).type}) is kept: {keep}"
+
+
+def mutability_lines(explanation: Explanation, wanted: list[int], structure: Structure) -> Iterator[str]:
+    """The needed fragments that may change, and what is kept of them while the query goes on."""
+    from xstreamcast.plan.mutability import mutability
+
+    mutable, over = mutability(wanted, structure, explanation.fixed)
+    fixed = [tag for tag in wanted if tag not in mutable and tag not in over]
+    if mutable:
+        yield f"  mutable: tsid {', '.join(map(str, mutable))}: kept, for they may change"
+    if fixed:
+        yield f"  fixed: tsid {', '.join(map(str, fixed))}: kept, for what they are in may change"
+    if over:
+        yield f"  fixed: tsid {', '.join(map(str, over))}: nothing is kept of them once they are complete and told"
 
 
 def warnings(explanation: Explanation) -> tuple[str, ...]:

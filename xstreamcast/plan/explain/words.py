@@ -15,6 +15,7 @@ from xstreamcast.plan.algebra import (
     Gather,
     Group,
     Plan,
+    Rank,
     Reduce,
     Slice,
     Sort,
@@ -239,7 +240,7 @@ def kept_within(unit: Unit) -> str:
     return kept(reduction)
 
 
-def kept(reduction: Concat | Reduce | Slice | Fold | Sort | Gather | Versions) -> str:
+def kept(reduction: Concat | Reduce | Slice | Fold | Sort | Gather | Rank | Versions) -> str:
     """What one reduction keeps."""
     match reduction:
         case Reduce():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from xstreamcast.lang import ast
 from xstreamcast.plan.passes.fold_recursion import fold_recursion
@@ -11,11 +12,17 @@ from xstreamcast.plan.passes.gather_projections import gather_projections
 from xstreamcast.plan.passes.inline_functions import inline_functions
 from xstreamcast.plan.passes.inline_globals import inline_globals
 from xstreamcast.plan.passes.inline_lets import inline_lets
+from xstreamcast.plan.passes.name_forests import name_forests
 from xstreamcast.plan.passes.name_sources import name_sources
 from xstreamcast.plan.passes.open_root import open_root
 from xstreamcast.plan.passes.outermost_ancestor import outermost_ancestor
+from xstreamcast.plan.passes.parents_to_predicates import parents_to_predicates
+from xstreamcast.plan.passes.spell_paths import spell_paths
 from xstreamcast.plan.passes.split_loops import split_loops
 from xstreamcast.plan.passes.variables import distinguish
+
+if TYPE_CHECKING:
+    from xstreamcast.model.structure import Structure
 
 PASSES: Final[tuple[Callable[[ast.Module], ast.Module], ...]] = (
     gather_projections,
@@ -31,8 +38,21 @@ PASSES: Final[tuple[Callable[[ast.Module], ast.Module], ...]] = (
 )
 
 
-def normalise(module: ast.Module) -> ast.Module:
-    """The module after all passes."""
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """What is known of streams that are followed: which need not have one element at their top, and tag structures
+    whose paths are spelled out."""
+
+    forests: Collection[str] = ()
+    structures: Mapping[str, Structure] = field(default_factory=dict)
+
+
+def normalise(module: ast.Module, streams: Streams | None = None) -> ast.Module:
+    """The module after all passes, and those for ``streams`` that are followed."""
     for rewrite in PASSES:
         module = rewrite(module)
+        if streams is not None and rewrite is name_sources:
+            module = spell_paths(name_forests(module, streams.forests), streams.structures)
+        if streams is not None and rewrite is inline_lets:
+            module = parents_to_predicates(module)
     return module

@@ -8,10 +8,8 @@ reads goes: to compute it would take a pass.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from xstreamcast.lang import ast
-from xstreamcast.lang.walk import descendants, rebuild
+from xstreamcast.lang.walk import descendants, rebuild, with_body
 from xstreamcast.plan.passes.dependence import (
     Dependence,
     bindings,
@@ -27,12 +25,7 @@ from xstreamcast.plan.passes.variables import Names, VarName, fresh_copy, names_
 
 def inline_lets(module: ast.Module) -> ast.Module:
     """The module with such variables of its body replaced."""
-    if module.body is None:
-        return module
-    fuser = _Fuser(Dependence(module), names_of(module), bindings(module.body))
-    body = fuser.visit(module.body)
-    assert isinstance(body, ast.Expr)
-    return module if body is module.body else replace(module, body=body)
+    return with_body(module, lambda body: _Fuser(Dependence(module), names_of(module), bindings(body)).visit(body))
 
 
 class _Fuser:

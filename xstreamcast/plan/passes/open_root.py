@@ -8,11 +8,9 @@ So the root element, which is as large as the document, is never a record.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from xstreamcast.lang import ast
 from xstreamcast.lang.context import FN
-from xstreamcast.lang.walk import rebuild
+from xstreamcast.lang.walk import rebuild, with_body
 from xstreamcast.plan.passes.shapes import boolean
 from xstreamcast.plan.passes.variables import Names, fresh_copy, names_of, substitute
 from xstreamcast.plan.sources import source_of
@@ -20,11 +18,7 @@ from xstreamcast.plan.sources import source_of
 
 def open_root(module: ast.Module) -> ast.Module:
     """The module's body with conditions for such loops and predicates."""
-    if module.body is None:
-        return module
-    body = _Opener(names_of(module)).visit(module.body)
-    assert isinstance(body, ast.Expr)
-    return module if body is module.body else replace(module, body=body)
+    return with_body(module, _Opener(names_of(module)).visit)
 
 
 class _Opener:
@@ -64,7 +58,7 @@ class _Opener:
             return e
         conditions = []
         for predicate in step.predicates:
-            moved = _Refocused(plain).visit(predicate)
+            moved = Refocused(plain).visit(predicate)
             if moved is None:
                 return e
             conditions.append(moved)
@@ -82,9 +76,10 @@ def is_root_element(e: ast.Expr) -> bool:
     if not isinstance(e, ast.Path) or len(e.steps) != 2:
         return False
     root, step = e.steps
+    source = source_of(root.name.expanded) if isinstance(root, ast.VarRef) else None
     return (
-        isinstance(root, ast.VarRef)
-        and source_of(root.name.expanded) is not None
+        source is not None
+        and not source.forest
         and isinstance(step, ast.AxisStep)
         and step.axis == "child"
         and isinstance(step.test, (ast.NameTest, ast.Wildcard, ast.ElementTest))
@@ -110,11 +105,12 @@ def _flattened(e: ast.Expr) -> ast.Expr:
     return found
 
 
-class _Refocused:
+class Refocused:
     """A predicate as a condition of its own: what it says of its context item is said of a path."""
 
-    def __init__(self, focus: ast.Path) -> None:
+    def __init__(self, focus: ast.Expr) -> None:
         self.focus = focus
+        self.steps = focus.steps if isinstance(focus, ast.Path) else (focus,)
 
     def visit(self, e: ast.Expr) -> ast.Expr | None:
         """The condition; None if it asks for more of its focus than paths."""
@@ -122,7 +118,7 @@ class _Refocused:
             case ast.ContextItem():
                 return self.focus
             case ast.AxisStep():
-                return ast.Path((*self.focus.steps, e), span=e.span)
+                return ast.Path((*self.steps, e), span=e.span)
             case ast.Path():
                 first = self.visit(e.steps[0])
                 if first is None:

@@ -7,12 +7,11 @@ So nothing is looked for twice, and no ancestor is kept for what may be found be
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.context import FN
-from xstreamcast.lang.walk import rebuild
+from xstreamcast.lang.walk import rebuild, with_body
 from xstreamcast.plan.sources import source_of
 
 _ANY: Final = ast.Wildcard(None, None, None)
@@ -21,11 +20,7 @@ _PARENT: Final = ast.AxisStep("parent", _ANY)
 
 def outermost_ancestor(module: ast.Module) -> ast.Module:
     """The module's body without such steps."""
-    if module.body is None:
-        return module
-    body = _visit(module.body)
-    assert isinstance(body, ast.Expr)
-    return module if body is module.body else replace(module, body=body)
+    return with_body(module, _visit)
 
 
 def _visit(e: ast.Node) -> ast.Node:
@@ -35,7 +30,8 @@ def _visit(e: ast.Node) -> ast.Node:
 
 def _path(e: ast.Path) -> ast.Expr:
     root = e.steps[0]
-    if not isinstance(root, ast.VarRef) or source_of(root.name.expanded) is None:
+    source = source_of(root.name.expanded) if isinstance(root, ast.VarRef) else None
+    if source is None or source.forest:
         return e
     at = next((k for k in range(2, len(e.steps) - 1) if _above(e.steps[k]) and _below(e.steps[k + 1])), None)
     if at is None:

@@ -11,18 +11,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.walk import rebuild
+from xstreamcast.lang.walk import rebuild, with_body
 from xstreamcast.plan.passes.variables import Names, free, fresh_copy, names_of
 from xstreamcast.plan.sources import source_of
 
 
 def split_loops(module: ast.Module) -> ast.Module:
     """The module's body with such loops split."""
-    if module.body is None:
-        return module
-    body = _Splitter(names_of(module)).visit(module.body)
-    assert isinstance(body, ast.Expr)
-    return module if body is module.body else replace(module, body=body)
+    return with_body(module, _Splitter(names_of(module)).visit)
 
 
 class _Splitter:

@@ -19,7 +19,6 @@ from xstreamcast.scan.path import NODE, NodeTest, Path, Step
 VarName = tuple[str, str]
 
 WHOLE_DOCUMENT: Final = Target(Path(), Action.PROJECT, root=0)
-NO_MORE_THAN_THE_DOCUMENT: Final = Target(Path(), Action.KEEP, root=0)
 
 ANY_ELEMENT: Final = NodeTest(ELEMENT)
 ANY_ATTRIBUTE: Final = NodeTest(ATTRIBUTE)

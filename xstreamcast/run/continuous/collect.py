@@ -19,13 +19,12 @@ from xstreamcast.model.collation import Collation, collation
 from xstreamcast.model.compare import families, order_keys
 from xstreamcast.model.function import Array
 from xstreamcast.plan.algebra import Column, Gather, Reduce, Slice, Sort, VarName
-from xstreamcast.run.continuous.derived import Ordered, Part, place_of, rows_of
+from xstreamcast.run.continuous.derived import Bodied, Ordered, Part, place_of, rows_of
 from xstreamcast.run.continuous.order import Entry, Monoid, Sequence
 from xstreamcast.run.continuous.standing import Place, ordered
 from xstreamcast.run.continuous.sums import contribution, member_at, monoid_of, of_total
 from xstreamcast.run.runtime.order import OrderSpec
 from xstreamcast.run.runtime.values import group_hash, group_value
-from xstreamcast.run.units import plan_name
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.engine import Continuous, Number
@@ -194,7 +193,7 @@ class _Group:
         return row
 
 
-class Gathered(Ordered):
+class Gathered(Bodied):
     """The groups of the rows of all members."""
 
     def __init__(self, engine: Continuous, where: Number, gather: Gather) -> None:
@@ -209,23 +208,16 @@ class Gathered(Ordered):
         self.monoid = _product([column.reduction for column in gather.columns])
         self.groups: dict[Hashable, _Group] = {}
         self.rows: dict[Member, list[_Row]] = {}
-        self.dirty: dict[_Group, None] = {}
-        variables = [key.var.expanded for key in gather.keys] + [column.variable for column in gather.columns]
-        self.variables: list[VarName] = variables
-        declared = [ast.VariableDecl(plan_name(name), None, None, external=True) for name in variables]
-        self.program = engine.parts.compile(gather.body, *declared)
-
-    @property
-    def pending(self) -> bool:
-        return bool(self.touched or self.left or self.dirty)
+        self.compile(gather.body, [*[key.var.expanded for key in gather.keys], *[c.variable for c in gather.columns]])
 
     def again(self) -> None:
-        """All groups look again."""
-        self.dirty.update(dict.fromkeys(self.groups.values()))
+        self.dirty.update(dict.fromkeys(self.groups.values()))  # those that gave nothing, too
 
     def follow(self) -> None:
         super().follow()
-        dirty, self.dirty = [group for group in self.dirty if self.groups.get(group.known) is group], {}
+        waiting: list[_Group] = list(self.dirty)
+        dirty = [group for group in waiting if self.groups.get(group.known) is group]
+        self.dirty = {}
         for group in dirty:  # all are taken out first: those that stay are in order
             self._clear(group)
         for group in dirty:
@@ -321,7 +313,6 @@ class Gathered(Ordered):
             self.insert(part)
 
     def _items(self, group: _Group) -> list[Item]:
-        engine, evaluation = self.engine, self.engine.evaluation
         first, total = group.first, group.rows.total
         values: list[list[Item]] = [[] if key is None else [key] for key in first.keys]
         for number, column in enumerate(self.gather.columns):
@@ -332,23 +323,11 @@ class Gathered(Ordered):
         if not all(isinstance(column.reduction, Reduce) for column in self.gather.columns):
             # Of all columns together: they share trees, and each alone may leave some out.
             ordered([item for entry in group.rows for column in entry.item.columns for item in column])
-        for variable, value in zip(self.variables, values, strict=True):
-            evaluation.given.failures.pop(variable, None)
-            evaluation.given[variable] = value
-            evaluation.bind(variable, value)
+        failures: dict[VarName, XStreamError] = {}
         for row in group.odd:
             for number, failure in row.failures.items():
-                variable = self.gather.columns[number].variable
-                evaluation.globals.pop(variable, None)
-                evaluation.given.failures[variable] = failure, evaluation.globals
-        engine.evaluated += 1
-        outer, asked, items = engine.timing.horizon.begin(), engine.ask_for((self, group)), []
-        try:
-            items = list(evaluation.run(self.program))
-        finally:
-            engine.asking = asked
-            engine.timing.done((self, group), outer, items)
-        return items
+                failures[self.gather.columns[number].variable] = failure
+        return self.run(group, values, failures)
 
 
 def _product(reductions: list[Any]) -> Monoid[Any]:

@@ -9,18 +9,22 @@ and nothing else is visited. A :class:`Part` is what such an operator shows: a r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from xstreamcast.errors import XStreamError
+from xstreamcast.lang import ast
 from xstreamcast.model.atomic import Item
 from xstreamcast.run.continuous.order import COUNT, Entry, Sequence
 from xstreamcast.run.continuous.standing import Place, is_within, ordered
+from xstreamcast.run.units import plan_name
 
 if TYPE_CHECKING:
     from xstreamcast.model.function import Array
+    from xstreamcast.plan.algebra import VarName
     from xstreamcast.run.continuous.engine import Continuous, Number
     from xstreamcast.run.continuous.live import Member
+    from xstreamcast.run.evaluate import Executable
 
 
 class Part:
@@ -83,7 +87,7 @@ class Ordered(Derived):
 
     def __init__(self, engine: Continuous, where: Number) -> None:
         super().__init__(engine, where)
-        self.sequence: Sequence[int] = Sequence(COUNT, home=_Nobody)
+        self.sequence: Sequence[int] = Sequence(COUNT, home=Nobody)
         self.changed: dict[Part, None] = {}
         self.removed: dict[Part, None] = {}
         self.faults: dict[Any, XStreamError] = {}
@@ -112,7 +116,51 @@ class Ordered(Derived):
         return next(iter(self.faults.values()), None)
 
 
-class _Nobody:
+class Bodied(Ordered):
+    """An operator that evaluates a body for each of its rows, or groups of them. ``dirty``: whose must run again."""
+
+    program: Executable
+
+    def __init__(self, engine: Continuous, where: Number) -> None:
+        super().__init__(engine, where)
+        self.dirty: dict[Any, None] = {}
+        self.variables: list[VarName] = []
+
+    @property
+    def pending(self) -> bool:
+        return bool(self.touched or self.left or self.dirty)
+
+    def again(self) -> None:
+        """All bodies run again."""
+        raise NotImplementedError
+
+    def compile(self, body: ast.Expr, variables: list[VarName]) -> None:
+        """The program of the body, which reads some variables besides."""
+        self.variables = variables
+        declared = [ast.VariableDecl(plan_name(name), None, None, external=True) for name in variables]
+        self.program = self.engine.parts.compile(body, *declared)
+
+    def run(self, who: Any, values: list[list[Item]], failures: Mapping[VarName, XStreamError]) -> list[Item]:
+        """The body with values of its variables, or errors that it meets where it reads them."""
+        engine, evaluation = self.engine, self.engine.evaluation
+        for variable, value in zip(self.variables, values, strict=True):
+            evaluation.given.failures.pop(variable, None)
+            evaluation.given[variable] = value
+            evaluation.bind(variable, value)
+        for variable, failure in failures.items():
+            evaluation.globals.pop(variable, None)
+            evaluation.given.failures[variable] = failure, evaluation.globals
+        engine.evaluated += 1
+        outer, asked, items = engine.timing.horizon.begin(), engine.ask_for((self, who)), []
+        try:
+            items = list(evaluation.run(self.program))
+        finally:
+            engine.asking = asked
+            engine.timing.done((self, who), outer, items)
+        return items
+
+
+class Nobody:
     """Whose a sequence is that is in no document: it hears nothing, and is in no frame."""
 
     member = None

@@ -20,8 +20,7 @@ from xstreamcast.plan.algebra import Plan, Strategy
 from xstreamcast.plan.modes.rewrite import ENDED
 from xstreamcast.plan.sources import sources_of
 from xstreamcast.run.continuous.marks import Mark, Watermark, mark_hole, mark_living, on_the_way, register, takes_more
-from xstreamcast.run.continuous.mounts import lifespan_attributes
-from xstreamcast.run.continuous.walk import HOLE, ID, MUTABLE, TSID
+from xstreamcast.run.continuous.mounts import HOLE, ID, MUTABLE, TSID, lifespan_attributes
 from xstreamcast.run.units import Parts
 
 if TYPE_CHECKING:

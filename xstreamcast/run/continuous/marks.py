@@ -231,5 +231,5 @@ def register() -> None:
     from xstreamcast.functions import registry
 
     name = QName(MODES, OPEN, "")
-    entry = FunctionEntry(name, parse_parameters("node()*, xs:string"), parse_type("xs:boolean"), open_holes)
+    entry = FunctionEntry(name, parse_parameters("item()*, xs:string"), parse_type("xs:boolean"), open_holes)
     registry._entries[MODES, OPEN, entry.arity] = entry

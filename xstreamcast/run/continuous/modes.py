@@ -14,7 +14,7 @@ from xstreamcast.model.change import Eos
 from xstreamcast.model.names import DOCUMENT
 from xstreamcast.plan.modes.rewrite import ENDED
 from xstreamcast.plan.modes.ways import MODES, parse_way
-from xstreamcast.run.continuous.collect import Gathered
+from xstreamcast.run.continuous.derived import Bodied
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.marks import Mark, States, Watermark, begun, entered, is_open, register, takes_more
 from xstreamcast.run.continuous.noted import Noted
@@ -62,7 +62,7 @@ class Marked(Noted):
     def arrive(self, filled: list[tuple[int, Filling]]) -> None:
         super().arrive(filled)
         for number, _ in filled:
-            for occurrence in self.holes.get(number, ()):
+            for occurrence in self.at(number):
                 self._mark(occurrence)
 
     def sync(self, occurrence: Occurrence) -> None:
@@ -210,6 +210,6 @@ class Modal(Journal):
             for sequence in live.top.values():
                 live.dirty.update(dict.fromkeys(every(sequence)))
         for derived in self.derived.values():
-            if isinstance(derived, Gathered):
+            if isinstance(derived, Bodied):
                 derived.again()
         self.redone = True

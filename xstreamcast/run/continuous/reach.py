@@ -6,10 +6,18 @@ from typing import TYPE_CHECKING
 
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.model.structure import UNNAMED
+from xstreamcast.plan.result.shape import ERROR
 from xstreamcast.scan.path import NODE, Path
 
 if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
+
+
+def top_tags(structure: Structure) -> tuple[int, ...]:
+    """The tags of the elements at the top. The structure of an answer declares, in its root, the error that may stand
+    beside that."""
+    error = structure.child(structure.root, "{{{}}}{}".format(*ERROR))
+    return (structure.root,) if error is None else (structure.root, error)
 
 
 def reached_tags(path: Path, structure: Structure) -> set[int]:
@@ -17,7 +25,7 @@ def reached_tags(path: Path, structure: Structure) -> set[int]:
     reached: set[int] | None = None
     for step in path.steps:
         if reached is None:
-            tops = set(structure.tag(UNNAMED).children) if structure.unnamed else {structure.root}
+            tops = set(structure.tag(UNNAMED).children if structure.unnamed else top_tags(structure))
             candidates = set(structure.tags) - {UNNAMED} if step.deep else tops
         elif step.deep:
             candidates = structure.descendants(reached)
@@ -43,14 +51,18 @@ def never_nested(path: Path, structure: Structure | None) -> bool:
     return not reached & structure.descendants(reached)
 
 
-def may_be_apart(above: Path, below: Path, structure: Structure | None) -> bool:
-    """Whether nodes of a path may come in other fragments than those of a path above them: there may be many."""
+def may_be_apart(above: Path, below: Path, structure: Structure | None, declared: bool = False) -> bool:
+    """Whether nodes of a path may come in other fragments than those of a path above them: there may be many.
+
+    ``declared``: only if the structure says that they do.
+    """
     if structure is None:
-        return True
+        return not declared
     for length in range(len(above.steps) + 1, len(below.steps) + 1):
         reached = reached_tags(Path(below.steps[:length]), structure)
         if below.steps[length - 1].deep:
             reached |= structure.descendants(reached_tags(Path(below.steps[: length - 1]), structure))
-        if any(structure.tags[tsid].type != "snapshot" for tsid in reached):
+        types = {structure.tags[tsid].type for tsid in reached}
+        if types - {"snapshot", None} if declared else types - {"snapshot"}:
             return True
     return False

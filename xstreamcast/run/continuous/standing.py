@@ -46,6 +46,21 @@ class Place:
         return path_of(self.entry) < path_of(other.entry)
 
 
+def neighbour(entry: Entry[Any], step: int) -> Entry[Any] | None:
+    """The entry just behind another in its sequence (``step`` 1), or just before it (−1)."""
+    child: Any = entry
+    block = entry.block
+    while block is not None:
+        at = block.children.index(child) + step
+        if 0 <= at < len(block.children):
+            found: Any = block.children[at]
+            while not isinstance(found, Entry):
+                found = found.children[0 if step > 0 else -1]
+            return found
+        child, block = block, block.parent
+    return None
+
+
 def is_within(entry: Entry[Any], around: Sequence[Any]) -> bool:
     """Whether an entry is, in the end, in a sequence, and nothing from there down to it is hidden."""
     while entry.block is not None and not entry.hidden:
