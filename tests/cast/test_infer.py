@@ -220,7 +220,7 @@ def test_what_is_no_document_type_is_refused_with_its_name(dtd: bytes, code: str
 def test_a_module_of_a_document_type_is_refused_by_name_not_fetched() -> None:
     with pytest.raises(XStreamError) as caught:
         dtd_structure(b'<!ENTITY % m SYSTEM "module.dtd"> %m; <!ELEMENT a (b)>', "x.dtd")
-    assert "module.dtd" in str(caught.value) or "external" in str(caught.value)
+    assert caught.value.message == "external entity 'module.dtd'"
 
 
 def test_a_structure_from_prefixed_declarations_can_be_written_and_read() -> None:

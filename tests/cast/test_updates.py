@@ -245,7 +245,7 @@ class Node:
 
 
 class Model:
-    """ICDE'08 §III and SEMANTICS "Update streams", in the plainest way."""
+    """ICDE'08 §III and docs/semantics.md, "Update streams", in the plainest way."""
 
     def __init__(self) -> None:
         self.two = Node(["b"])

@@ -7,7 +7,7 @@ from math import inf, nan
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from xstreamcast.errors import XStreamError
@@ -85,6 +85,8 @@ def library(function: str, items: list[Item], *more: list[Item]) -> list[Item]:
 @pytest.mark.parametrize("function", FUNCTIONS)
 @settings(max_examples=150, deadline=None)
 @given(parts=batches)
+@example(parts=[[0.1], [Decimal("0.1"), Float(0.10000000149011612)]])
+@example(parts=[[Float(0.10000000149011612)], [Decimal("0.1"), 0.1]])
 def test_a_reduction_of_batches_is_the_function_of_all_items(function: Any, parts: list[list[Item]]) -> None:
     reduction = Reduce(function)
     whole = [item for part in parts for item in part]

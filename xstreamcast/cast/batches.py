@@ -252,11 +252,11 @@ class FragmentBatch:
         within[:, [M_START, M_END]] -= begin
         return within, bool(marks.plain[within[:, M_CONTEXT]].all())
 
-    def firsts(self, chosen: Sequence[int]) -> Any:
-        """Which of the chosen changes just send a content, with a tag and without a version, and have been read."""
+    def firsts(self, chosen: Sequence[int], tags: Iterable[int]) -> Any:
+        """Which of the chosen changes just send a content of some tags, without a version, and have been read."""
         changes = self._changes[chosen]
-        plain = (changes[:, OPENED] != 0) & (changes[:, VERSION] == NONE) & (changes[:, TSID] != NONE)
-        plain &= np.isin(changes[:, KIND], _SENDS) & np.isin(changes[:, TSID], np.fromiter(self.watched, np.int64))
+        plain = (changes[:, OPENED] != 0) & (changes[:, VERSION] == NONE) & np.isin(changes[:, KIND], _SENDS)
+        plain &= np.isin(changes[:, TSID], np.array([tag for tag in tags if tag in self.watched], np.int64))
         plain &= ~np.isin(np.asarray(chosen), [*self.docs, *self.inline])
         return plain
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
@@ -96,24 +97,26 @@ class Regions:
             if collecting:
                 gc.enable()
 
-    def fill_firsts(self, batch: FragmentBatch, chosen: Sequence[int]) -> list[tuple[int, Filling]] | None:
-        """Take in changes of a batch at one go, if each is the first filling of its region, and has no time.
-
-        It is what :meth:`apply_batch` comes to, without a change as an object: None where it would not be.
-        """
+    def are_firsts(self, batch: FragmentBatch, chosen: Sequence[int]) -> list[bool]:
+        """Which changes of a batch are the first filling of a region, without a time, and all that is said of it."""
         structure = self.structure
         if structure is None or batch.structure is not structure or self.waiting:
-            return None
-        untimed = {tsid for tsid, tag in structure.tags.items() if not tag.timed}
-        regions = batch.region[chosen]
+            return [False] * len(chosen)
+        tags = [tsid for tsid, tag in structure.tags.items() if not tag.timed]
+        regions, plain = batch.region[chosen].tolist(), batch.firsts(chosen, tags).tolist()
+        table, said = self.table, Counter(regions) if len(set(regions)) < len(regions) else None
+        return [
+            first and ("", number) not in table and (said is None or said[number] == 1)
+            for first, number in zip(plain, regions, strict=True)
+        ]
+
+    def fill_firsts(self, batch: FragmentBatch, chosen: Sequence[int]) -> list[tuple[int, Filling]] | None:
+        """Take in changes of a batch at one go, which :meth:`are_firsts`; None if there is no room in memory.
+
+        It is what :meth:`apply_batch` comes to, without a change as an object.
+        """
         size = int((batch.to[chosen] - batch.begin[chosen]).sum())
-        if (
-            not batch.firsts(chosen).all()
-            or not set(batch.tsid[chosen].tolist()) <= untimed
-            or len(set(regions.tolist())) < len(chosen)
-            or not self.table.keys().isdisjoint([("", number) for number in regions.tolist()])
-            or not (batch.held or self.kept + size < MEMORY_BUDGET)
-        ):
+        if not (batch.held or self.kept + size < MEMORY_BUDGET):
             return None
         table, filled = self.table, []
         for number, tsid, place, opened in batch.contents(chosen):

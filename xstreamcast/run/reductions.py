@@ -19,14 +19,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from xstreamcast.errors import error
 from xstreamcast.functions.registry import lookup
+from xstreamcast.functions.sequence import distinct
 from xstreamcast.functions.total import Total
-from xstreamcast.model.atomic import FN, Float, Item
+from xstreamcast.model.atomic import FN, Item
 from xstreamcast.model.collation import Collation
-from xstreamcast.model.compare import equal_or_nan, hash_key
+from xstreamcast.model.compare import hash_key
 from xstreamcast.model.convert import atomize, convert
 from xstreamcast.model.function import FunctionItem
 from xstreamcast.model.lexical import to_string
-from xstreamcast.model.types import EXACT, STRING, SequenceType
+from xstreamcast.model.types import NUMERIC, STRING, SequenceType
 from xstreamcast.plan.algebra import Concat, Fold, Group, Reduce, Reduction, Slice
 
 if TYPE_CHECKING:
@@ -212,6 +213,11 @@ class Extreme(Valued):
         self.seen = 0
 
     def add_part(self, items: list[Item]) -> None:
+        self._choose(items)
+        if len(self.best) > 1 and items:
+            self.value()  # types that do not compare are an error now, not at the end
+
+    def _choose(self, items: list[Item]) -> None:
         best, function = self.best, self.function
         kinds = dict.fromkeys(map(type, items))
         for kind in kinds:
@@ -221,13 +227,12 @@ class Extreme(Valued):
             if known is None or found is not known[1]:
                 place = next((k for k, item in enumerate(items) if item is found), 0) if len(kinds) > 1 else 0
                 best[kind] = self.seen + place, found
-        if len(best) > 1 and kinds:
-            self.value()  # types that do not compare are an error now, not at the end
         self.seen += len(items)
 
     def merge(self, other: State) -> None:
         assert isinstance(other, Extreme)
-        self.add_part([value for _, value in sorted(other.best.values(), key=_place)])
+        # What does not compare is an error of the value, not of what it is made of: it may be taken out again.
+        self._choose([value for _, value in sorted(other.best.values(), key=_place)])
 
     def value(self) -> list[Item]:
         return self.function([value for _, value in sorted(self.best.values(), key=_place)])
@@ -245,41 +250,35 @@ def _place(entry: tuple[int, Item]) -> int:
 class Distinct(Valued):
     """fn:distinct-values: the first of each set of equal values.
 
-    An xs:float equals the decimals that round to it, which no hash key can say: once both were seen, values are
-    compared with all others.
+    ``eq`` is not transitive between numbers of several types (an xs:float equals the decimals that round to it), so
+    which are the first shows when all are there: numbers are kept of each type, and chosen from at the end.
     """
 
     def __init__(self, collation: Collation) -> None:
         self.collation = collation
         self.kept: dict[object, Item] = {}
-        self.others: list[Item] | None = None
         self.kinds: set[type] = set()
 
     def add_part(self, items: list[Item]) -> None:
-        collation = self.collation
-        if self.others is None:
-            self.kinds.update(map(type, items))
-            if Float not in self.kinds or self.kinds.isdisjoint(EXACT):
-                kept = self.kept
-                for item in items:
-                    kept.setdefault(hash_key(item, collation), item)
-                return
-            self.others = list(self.kept.values())
-        distinct = self.others
-        for item in items:
-            if not any(equal_or_nan(item, other, collation) for other in distinct):
-                distinct.append(item)
+        kept, collation = self.kept, self.collation
+        self.kinds.update(map(type, items))
+        if self.kinds.isdisjoint(NUMERIC.classes):
+            for item in items:
+                kept.setdefault(hash_key(item, collation), item)
+        else:
+            for item in items:
+                kept.setdefault((type(item), hash_key(item, collation)), item)
 
     def merge(self, other: State) -> None:
-        self.add_part(other.value())
+        assert isinstance(other, Distinct)
+        self.add_part(list(other.kept.values()))
 
     def value(self) -> list[Item]:
-        return list(self.kept.values()) if self.others is None else list(self.others)
+        return distinct(list(self.kept.values()), self.collation)
 
     def copied(self) -> Distinct:
         made = copy(self)
         made.kept, made.kinds = dict(self.kept), set(self.kinds)
-        made.others = None if self.others is None else list(self.others)
         return made
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -215,15 +216,32 @@ class NestCode:
         self.nest = nest
         self.units = tuple(UnitCode(parts, inner) for inner in nest.units)
         self.key: VarName = (PLAN, f"{_INSTANCES} of {unit.variable[1]}")
-        assert isinstance(unit.items, ast.FLWOR), "a nest is a loop"
-        loop, *rest = unit.items.clauses
-        assert isinstance(loop, ast.ForClause)
-        assert loop.var.expanded == nest.variable
-        self.instances = parts.compile(loop.source)
-        given = replace(loop, source=ast.VarRef(plan_name(self.key), span=loop.source.span))
-        whole = replace(unit.items, clauses=(given, *rest))
-        self.whole = parts.compile(whole, _declaration(self.key, ast.SequenceType(ast.KindTest("node"), "*")))
         self.body = parts.compile(nest.body)
+        self._parts, self._unit = parts, unit
+
+    # A nest that is there for what changes inside is never cut: these are made when they are asked for.
+
+    @cached_property
+    def instances(self) -> Executable:
+        """The nodes of the loop."""
+        return self._parts.compile(self._loop[1].source)
+
+    @cached_property
+    def whole(self) -> Executable:
+        """The loop over instances that are given."""
+        loop, over = self._loop
+        given = replace(over, source=ast.VarRef(plan_name(self.key), span=over.source.span))
+        declared = _declaration(self.key, ast.SequenceType(ast.KindTest("node"), "*"))
+        return self._parts.compile(replace(loop, clauses=(given, *loop.clauses[1:])), declared)
+
+    @property
+    def _loop(self) -> tuple[ast.FLWOR, ast.ForClause]:
+        items = self._unit.items
+        assert isinstance(items, ast.FLWOR), "a nest is a loop"
+        over = items.clauses[0]
+        assert isinstance(over, ast.ForClause)
+        assert over.var.expanded == self.nest.variable
+        return items, over
 
 
 # -------------------------------------------------------------------------------------------------------- running

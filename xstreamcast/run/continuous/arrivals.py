@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 from time import monotonic, sleep
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from xstreamcast.errors import Place, error
 from xstreamcast.model.change import Eos
@@ -23,6 +23,9 @@ from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import Arrival, FragmentReader, ReaderState, read_stream
 from xstreamcast.scan.encoding import plain_xml
 from xstreamcast.serve import SCHEME
+
+if TYPE_CHECKING:
+    from xstreamcast.serve.reception import Reception
 
 POLL: Final = 0.1
 """Seconds between two looks into a folder."""
@@ -38,16 +41,24 @@ Brought = tuple[str, Arrival | Ended | None]
 """The stream, and what it brought; None: nothing has come for a while."""
 
 
-def arrivals(sources: Mapping[str, str], idle: float | None = None, pause: float | None = None) -> Iterator[Brought]:
+def arrivals(
+    sources: Mapping[str, str],
+    idle: float | None = None,
+    pause: float | None = None,
+    receptions: dict[str, Reception] | None = None,
+) -> Iterator[Brought]:
     """What the sources bring, by stream. ``idle``: a folder that brings nothing for so many seconds is at its end.
 
-    ``pause``: where something must be waited for, tell that nothing came after so many seconds.
+    ``pause``: where something must be waited for, tell that nothing came after so many seconds. ``receptions``: where
+    to put what is known of the connections to servers, by stream; it is kept up to date.
     """
     for source in sources.values():
         if source != "-" and not source.startswith(SCHEME) and not Path(source).exists():
             raise error("XSC0006", f"no file or folder {source}", hint="write --stream NAME=SOURCE")
     at_rest = all(source != "-" and Path(source).is_file() for source in sources.values())
-    readers = {name: _read(name, source, idle) for name, source in sources.items()}
+    readers = {
+        name: _read(name, source, idle, {} if receptions is None else receptions) for name, source in sources.items()
+    }
     if at_rest or (len(sources) == 1 and pause is None):
         yield from _in_turn(readers)
     else:
@@ -91,13 +102,15 @@ def _as_they_come(readers: dict[str, Iterator[Arrival]], pause: float | None) ->
         yield name, brought
 
 
-def _read(name: str, source: str, idle: float | None) -> Iterator[Arrival]:
+def _read(name: str, source: str, idle: float | None, receptions: dict[str, Reception]) -> Iterator[Arrival]:
     if source == "-":
         return read_stream(sys.stdin.buffer)
     if source.startswith(SCHEME):
         from xstreamcast.serve.client import parse_address, receive
+        from xstreamcast.serve.reception import Reception
 
-        return receive(parse_address(source, name))
+        receptions[name] = Reception()
+        return receive(parse_address(source, name), receptions[name])
     path = Path(source)
     return _folder(path, idle) if path.is_dir() else read_stream(path)
 

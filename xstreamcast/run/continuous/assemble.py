@@ -12,8 +12,16 @@ from xstreamcast.model.build import TreeBuilder
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT
 from xstreamcast.model.tree import Node, Tree
 from xstreamcast.run.continuous.marks import mark_hole, mark_living
-from xstreamcast.run.continuous.mounts import Above, Member, Mount, Occurrence, lifespan_attributes, side_by_side
-from xstreamcast.run.continuous.walk import HOLE, MUTABLE
+from xstreamcast.run.continuous.mounts import (
+    HOLE,
+    MUTABLE,
+    Above,
+    Member,
+    Mount,
+    Occurrence,
+    lifespan_attributes,
+    side_by_side,
+)
 from xstreamcast.scan.automaton import DEAD
 
 if TYPE_CHECKING:
@@ -59,17 +67,22 @@ def document(member: Member, route: Route) -> tuple[Tree, int]:
 
 
 def _sliced(member: Member) -> tuple[Tree, int] | None:
-    """… if it is small and all in one content: its rows behind those of its ancestors."""
+    """… if it is small and all in one content."""
     tree, base = member.mount.tree
     row = base + member.row
     size = tree.size[row]
     if size > SLICED or tree.namespaces or (member.mount.lifespan is not None and row - tree.up[row] == base):
         return None
-    end = row + size + 1
-    names = tree.name[row:end]
+    names = tree.name[row : row + size + 1]
     if HOLE in names or MUTABLE in names:
         return None
-    above = member.above
+    return sliced(member.above, tree, row)
+
+
+def sliced(above: Above | None, tree: Tree, row: int) -> tuple[Tree, int]:
+    """A document of some elements and the rows of another in them, and the row of that; no namespaces are declared."""
+    size = tree.size[row]
+    end = row + size + 1
     if above is None:
         header = _BARE
     elif above.header is None:
@@ -83,7 +96,7 @@ def _sliced(member: Member) -> tuple[Tree, int] | None:
         sizes[at] += size
     columns = (
         header.kind + tree.kind[row:end],
-        header.name + names,
+        header.name + tree.name[row:end],
         header.prefix + tree.prefix[row:end],
         up,
         sizes,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.inflow import Inflow
     from xstreamcast.run.continuous.query import ContinuousQuery
     from xstreamcast.run.continuous.shelf import Emitted
+    from xstreamcast.serve.reception import Reception
 
 FRAMES: Final = 8
 """At most so many pictures a second."""
@@ -34,6 +35,8 @@ class LiveView:
         self.inflow = inflow
         self.console = console or Made()
         self.count = 0
+        self.receptions: dict[str, Reception] = {}
+        """What is known of the connections to servers, by stream."""
         self._marks: list[dict[str, tuple[str, float]]] = [{} for _ in inflow.queries]
         self._texts: list[dict[str, str]] = [{} for _ in inflow.queries]
         self._times: deque[float] = deque(maxlen=1000)
@@ -114,7 +117,7 @@ class LiveView:
         taken = sum(one.kept for one in self.inflow.associations.values())
         return (
             f"{self.count:,} changes  {rate:,.0f}/s  {regions:,} regions  {taken / 1e6:,.1f} MB taken in  "
-            f"lag {self._lag * 1000:.1f} ms"
+            f"lag {self._lag * 1000:.1f} ms" + "".join(f"  {name}: {one}" for name, one in self.receptions.items())
         )
 
 

@@ -9,8 +9,8 @@ for each part of the plan's output, an anchor without content; the items of a pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
@@ -20,9 +20,13 @@ from xstreamcast.plan.algebra import Unit, in_parts
 from xstreamcast.plan.result.shape import ERROR_NAMESPACE
 from xstreamcast.run.continuous.frame import Framed, spliced
 from xstreamcast.run.continuous.journal import Journal
+from xstreamcast.run.continuous.sealing import Sealing
 from xstreamcast.run.continuous.share import Recomputed
 from xstreamcast.run.continuous.shelf import Computed, Emitted, Members, Numbers, Reads
 from xstreamcast.scan.normalise import escape_text
+
+if TYPE_CHECKING:
+    from xstreamcast.run.continuous.share import Association
 
 ANSWER: Final = 1
 ERROR: Final = 2
@@ -33,8 +37,17 @@ class Output:
     """The answer of a query as a stream: :meth:`begin` once, then :meth:`changes` after each change."""
 
     def __init__(self, journal: Journal | Recomputed) -> None:
-        self.journal = journal
         self.numbers = Numbers(ERROR + 1)
+        self._take(journal)
+        self.failure: XStreamError | None = None
+        self._sealings: list[Sealing] = []
+        self._turned: list[Emitted] = []
+        self.error: str | None = None
+        """The text of the error that has been told, while it is the answer."""
+
+    def _take(self, journal: Journal | Recomputed) -> None:
+        """The parts of the answer are those of a query that is followed, or computed anew."""
+        self.journal = journal
         self.shelves: list[Members | Computed] = []
         for number, (part, code) in enumerate(zip(journal.plan.output, journal.rest, strict=True)):
             path, reads = f"{number:04}", self._reads(part)
@@ -52,9 +65,6 @@ class Output:
                     if inside
                     else Computed(path, self.numbers, journal, code, reads)
                 )
-        self.failure: XStreamError | None = None
-        self._turned: list[Emitted] = []
-        self._told: str | None = None  # of the error that is shown
 
     def _reads(self, part: Unit | ast.Expr) -> Reads:
         place = self.journal.place
@@ -63,15 +73,21 @@ class Output:
         names = {ref.name.expanded for ref in descendants(part) if isinstance(ref, ast.VarRef)}
         return frozenset([where for variable, where in place.items() if variable in names])
 
-    def turn(self, journal: Recomputed) -> None:
+    def seal(self, associations: Mapping[str, Association]) -> None:
+        """Let go of what is closed for good as soon as it has been told. An eager answer does not ask what is open."""
+        journal = self.journal
+        if type(journal) is Journal:
+            shelves = {shelf.where: shelf for shelf in self.shelves if isinstance(shelf, Members)}
+            self._sealings = [Sealing(journal, name, associations[name], shelves) for name in journal.live]
+
+    def turn(self, journal: Journal | Recomputed) -> None:
         """The answer comes from somewhere else from now on."""
-        self.journal = journal
-        shelf = Computed("0000", self.numbers, journal, journal.rest[0], frozenset())
-        self.shelves = [shelf]
-        region = shelf.anchor.region
-        hole = f'<stream:hole id="{region}"/>'.encode()
-        anew = Replace(region=ANSWER, version=self.numbers.step, content=hole)
-        self._turned = [Emitted(anew, None), Emitted(Fill(region=region, content=b""), None)]
+        self._take(journal)
+        self._sealings = []
+        _, (region, holes), *anchors = self._holes()
+        anew = Replace(region=region, version=self.numbers.step, content=holes.encode())
+        self._turned = [Emitted(anew, None)]
+        self._turned += [Emitted(Fill(region=anchor, content=content.encode()), None) for anchor, content in anchors]
 
     def begin(self) -> list[Emitted]:
         """The root, with its holes, and the answer as it is before anything has come."""
@@ -82,9 +98,9 @@ class Output:
         made = self._empty()
         for shelf in self.shelves:
             made += shelf.told()
-        if self._told is not None:
+        if self.error is not None:
             made.append(Emitted(Hide(region=ANSWER, version=self.numbers.step), None))
-            made.append(Emitted(Replace(region=ERROR, version=self.numbers.step, content=self._told.encode()), None))
+            made.append(Emitted(Replace(region=ERROR, version=self.numbers.step, content=self.error.encode()), None))
         return made
 
     @property
@@ -93,10 +109,13 @@ class Output:
         return sum(shelf.count() for shelf in self.shelves)
 
     def _empty(self) -> list[Emitted]:
+        return [Emitted(Fill(region=region, content=content.encode()), None) for region, content in self._holes()]
+
+    def _holes(self) -> list[tuple[int, str]]:
+        """The root, the answer, and what the regions of its parts stand beside."""
         holes = "".join([f'<stream:hole id="{shelf.anchor.region}"/>' for shelf in self.shelves])
         fills = [(ROOT, f'<stream:hole id="{ANSWER}"/><stream:hole id="{ERROR}"/>'), (ANSWER, holes)]
-        fills += [(anchor.region, "") for shelf in self.shelves for anchor in shelf.anchors()]
-        return [Emitted(Fill(region=region, content=content.encode()), None) for region, content in fills]
+        return fills + [(anchor.region, "") for shelf in self.shelves for anchor in shelf.anchors()]
 
     def changes(self) -> list[Emitted]:
         """What is different since the last time; nothing if there is no net change."""
@@ -115,24 +134,26 @@ class Output:
             made += shelf.tell(ends)
             ends = shelf.last.said.ends if shelf.last is not shelf.anchor else ends
         self.journal.forget()
+        for sealing in self._sealings:
+            sealing.go_on()
         self.failure = None
         return made + self._recovered()
 
     def _fail(self, failure: XStreamError) -> list[Emitted]:
         """The answer is the error. What has changed besides is told when it is withdrawn."""
         told = error_text(failure)
-        if told == self._told:
+        if told == self.error:
             return []
         made: list[Emitted] = []
-        if self._told is None:
+        if self.error is None:
             made.append(Emitted(Hide(region=ANSWER, version=self.numbers.step), None))
-        self._told = told
+        self.error = told
         return [*made, Emitted(Replace(region=ERROR, version=self.numbers.step, content=told.encode()), None)]
 
     def _recovered(self) -> list[Emitted]:
-        if self._told is None:
+        if self.error is None:
             return []
-        self._told = None
+        self.error = None
         gone = Emitted(Remove(region=ERROR, version=self.numbers.step), None)
         return [gone, Emitted(Show(region=ANSWER, version=self.numbers.step), None)]
 

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from xstreamcast.errors import XStreamError
+from xstreamcast.lang import ast
+from xstreamcast.lang.walk import descendants
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import (
@@ -23,6 +25,7 @@ from xstreamcast.plan.algebra import (
     Gather,
     Group,
     Plan,
+    Rank,
     Reduce,
     Sort,
     Source,
@@ -30,17 +33,21 @@ from xstreamcast.plan.algebra import (
     Unit,
     Versions,
 )
+from xstreamcast.plan.decompose.folds import last_item
 from xstreamcast.plan.decompose.plan import reads_items, seen_by
 from xstreamcast.plan.projection.project import project
 from xstreamcast.run.continuous.assemble import document, whole_document
+from xstreamcast.run.continuous.bulk import Bulk, adds_up
 from xstreamcast.run.continuous.coincidence import Coincidence
 from xstreamcast.run.continuous.collect import Gathered, Sorted
-from xstreamcast.run.continuous.derived import Derived, Ordered, Part
+from xstreamcast.run.continuous.derived import Bodied, Derived, Ordered, Part
 from xstreamcast.run.continuous.horizon import Timing, shows_items
 from xstreamcast.run.continuous.live import Member, side_by_side
 from xstreamcast.run.continuous.lookup import Key, Lookup
 from xstreamcast.run.continuous.noted import Noted
+from xstreamcast.run.continuous.ranked import Ranked
 from xstreamcast.run.continuous.reach import may_be_apart, never_nested
+from xstreamcast.run.continuous.replayed import Replayed
 from xstreamcast.run.continuous.route import Route
 from xstreamcast.run.continuous.standing import is_within, path_of
 from xstreamcast.run.continuous.sums import contribution, every, monoid_of, value
@@ -57,6 +64,7 @@ if TYPE_CHECKING:
     from xstreamcast.model.datetime import DateTime
     from xstreamcast.model.structure import Structure
     from xstreamcast.run.continuous.order import Sequence
+    from xstreamcast.run.continuous.runs import Run
     from xstreamcast.run.evaluate import Executable
     from xstreamcast.scan.automaton import Target
 
@@ -99,6 +107,7 @@ class Continuous:
         self.derived: dict[Number, Derived] = {}
         for where in self.needs:
             self._derive(where)
+        self._bulk()
         self.stale: set[Number] = set(self.needs)  # those of whole documents
         self.values: dict[Number, list[Item]] = {}
         self.evaluated = 0
@@ -120,7 +129,8 @@ class Continuous:
             if nest is None or not nest.units or not never_nested(nest.path, structure):
                 return False
             below = [path for inner in nest.units for path in inner.records]
-            return not nest.frame or any(may_be_apart(nest.path, path, structure) for path in below)
+            declared = all(map(_is_weak, nest.units))  # most such records come in one piece
+            return not nest.frame or any(may_be_apart(nest.path, path, structure, declared) for path in below)
 
         def targets(unit: Unit, root: Path) -> tuple[Target, ...]:
             if unit.nest is not None and nests(unit):
@@ -170,8 +180,40 @@ class Continuous:
                 self.derived[where] = Sorted(self, where, sort)
             case Gather() as gather:
                 self.derived[where] = Gathered(self, where, gather)
+            case Rank() as rank:
+                self.derived[where] = Ranked(self, where, rank)
             case Versions() as versions:
                 self.derived[where] = Numbered(self, where, versions)
+            case Fold() as fold if fold != last_item():
+                self.derived[where] = Replayed(self, where)
+
+    def _bulk(self) -> None:
+        """The units whose records may stand in runs: nobody but they themselves must know of a record."""
+        if self.timing.timely:
+            return
+        told = [part for part in self.plan.output if isinstance(part, Unit)]
+        read = {
+            ref.name.expanded
+            for part in self.plan.output
+            if not isinstance(part, Unit)
+            for ref in descendants(part)
+            if isinstance(ref, ast.VarRef)
+        }
+        for where in self.needs:
+            name, number = where
+            unit = self._unit(where)
+            shown = told.count(unit) == 1 and unit.variable not in read and not self.readers[where]
+            if where not in self.derived and not self.needs[where] and adds_up(unit, shown):
+                self.live[name].runs.units[number] = Bulk(unit, self.codes[name][number], self.evaluation)
+
+    def _run(self) -> None:
+        """Evaluate what has come to runs."""
+        for live in self.live.values():
+            due: dict[int, list[Run]] = {}
+            for run in live.runs.due:
+                due.setdefault(run.unit, []).append(run)
+            for unit, runs in due.items():
+                self.evaluated += live.runs.units[unit].run(live, runs)
 
     def _unit(self, where: Number) -> Unit:
         return self.live[where[0]].route.units[where[1]]
@@ -206,7 +248,7 @@ class Continuous:
                 for sequence in live.top.values():
                     live.dirty.update(dict.fromkeys(every(sequence)))
             for derived in self.derived.values():
-                if isinstance(derived, Gathered):
+                if isinstance(derived, Bodied):
                     derived.again()
             return True
         again = False
@@ -232,6 +274,7 @@ class Continuous:
                     derived.touched.pop(member, None)
             live.gone.clear()
             self._moved(name, live)
+        self._run()
         while True:
             dirty: dict[tuple[int, int], list[tuple[str, Member]]] = {}
             for name, live in self.live.items():
@@ -297,7 +340,7 @@ class Continuous:
     def wake(self, asker: Asker) -> None:
         """Somebody must look again."""
         home, who = asker
-        if isinstance(home, Gathered):
+        if isinstance(home, Bodied):
             home.dirty[who] = None
         else:
             self.live[home].dirty[who] = None
@@ -346,7 +389,7 @@ class Continuous:
             live = self.live[name]
             live.dirty.update(dict.fromkeys(every(live.top[number])))
             derived = self.derived.get((name, number))
-            if isinstance(derived, Gathered):
+            if isinstance(derived, Bodied):
                 derived.again()
         return True
 
@@ -465,6 +508,11 @@ class Continuous:
         finally:
             self.timing.done(part, outer, items)
         return items
+
+
+def _is_weak(unit: Unit) -> bool:
+    """Whether a unit inside of a frame only tells that something is there: often it is about one child."""
+    return isinstance(unit.reduction, Reduce) and unit.reduction.function in ("exists", "empty")
 
 
 def _ancestor(tree: Any, row: int, frame: Member) -> Node:

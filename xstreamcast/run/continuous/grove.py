@@ -40,6 +40,15 @@ def _worth(size: int) -> bool:
     return size >= (KERNEL_FROM if "xstreamcast.scan.kernel" in sys.modules else LOAD_FROM)
 
 
+def parse_document(data: bytes) -> Tree:
+    """The tree of a document that is known to be well-formed."""
+    if not _worth(len(data)):
+        return parse(data)[0]
+    from xstreamcast.scan.tree import parse_tree
+
+    return parse_tree(data)
+
+
 class Grove:
     """The trees of one table of regions. ``held``: their bytes, about; ``parsed``: how many contents were parsed."""
 
@@ -69,9 +78,17 @@ class Grove:
             self._together([(filling, data)])
             assert filling.grown is not None
             return filling.grown
+        return self.plant(filling, self.sprout(data), len(data))
+
+    def sprout(self, data: bytes) -> Tree:
+        """The tree of a small content, its wrapper in row 1."""
         self.parsed += 1
         tree: Tree = parse(_WRAP + data + b"</w>")[0]
-        grown = self._take(tree, len(data))
+        return tree
+
+    def plant(self, filling: Filling, tree: Tree, length: int) -> Grown:
+        """Keep the tree of a filling's content, which has been parsed alone."""
+        grown = self._take(tree, length)
         grown.fillings, filling.grown, filling.row = 1, grown, 1
         return grown
 

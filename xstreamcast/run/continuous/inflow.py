@@ -27,6 +27,7 @@ from xstreamcast.run.continuous.share import Association
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
+    from xstreamcast.plan.mutability import Fixed
     from xstreamcast.run.continuous.query import ContinuousQuery
     from xstreamcast.scan.encoding import Source
 
@@ -63,6 +64,9 @@ class Inflow:
         self._mark: Instant = START
         """The streams that bring nothing more."""
         self.rooted = False
+        self.seals = True
+        """Whether what can never change is let go of; not by who must be able to tell all of it again (Spark)."""
+        self.fixed: Fixed | None = None
         self._keeps_all = False
         self._retained: dict[str, list[Structure | None]] = {}
         self._late = lateness if isinstance(lateness, Mapping) else {"": lateness} if lateness is not None else {}
@@ -76,9 +80,14 @@ class Inflow:
             structure = self.structures.get(stream) or self.structures.get("")
             made = self.associations[stream] = Association(structure, self.report)
             made.keeps_all = self._keeps_all
+            made.fixed = self.fixed
+            made.is_followed = self._all_begun
             if self.clock != "event":
                 made.advance(self._now)
         return made
+
+    def _all_begun(self) -> bool:
+        return all(query.begun for query in self.queries)
 
     def keep_all(self) -> None:
         """Some query reads the documents themselves: nothing that comes may be left out from now on."""
@@ -90,7 +99,9 @@ class Inflow:
     def now(self) -> Instant:
         """The current time; it never decreases."""
         if self.clock == "event":
-            self._now = max([self._now, *[one.now for one in self.associations.values()]])
+            for one in self.associations.values():
+                if one.now > self._now:
+                    self._now = one.now
         return self._now
 
     def _advance(self) -> None:
@@ -158,7 +169,8 @@ class Inflow:
 
     def load(self, source: Source, stream: str | None = None, progress: Callable[[int], None] = lambda _: None) -> None:
         """Read a file (or a pipe) to its end, in batches: what no query needs is passed over, the rest is parsed
-        together. The answers go on when all is in. ``progress`` hears now and then how many changes have come."""
+        together. The answers go on when all is in; what is different is told when somebody asks. ``progress`` hears now
+        and then how many changes have come."""
         name = self.stream_of(stream)
         association = self.association(name)
         collecting = gc.isenabled()
@@ -178,11 +190,20 @@ class Inflow:
                 else:
                     self.begin()
                     for _ in association.take_batch(stretch):
-                        self.settle()
+                        if self.fixed is None:
+                            self.settle()
+                        else:
+                            self.go_on()  # what has been told need not be kept
                         progress(association.changed)
-            self.finish(name)
+            association.end_batches()
+            self.finish(name, tell=False)
         finally:
+            association.end_batches()
             if collecting:
+                if not gc.get_freeze_count():
+                    # What has been made is old from now on: the collector need not look through all of it at once.
+                    gc.freeze()
+                    gc.unfreeze()
                 gc.enable()
 
     def settle(self) -> None:
@@ -218,11 +239,11 @@ class Inflow:
         for query in self.queries:
             query._begun()
 
-    def go_on(self) -> None:
-        """Let every query look at what has come, and at the time."""
+    def go_on(self, tell: bool = True) -> None:
+        """Let every query look at what has come, and at the time, and ``tell`` what is different, or when asked to."""
         self._advance()
         for query in self.queries:
-            query._go_on()
+            query._go_on(tell)
 
     def _take(self, item: Arriving, stream: str, place: Place | None, inside: int) -> None:
         association = self.association(stream)
@@ -234,13 +255,13 @@ class Inflow:
                 return
         association.apply(item, place, inside)
 
-    def finish(self, stream: str) -> None:
+    def finish(self, stream: str, tell: bool = True) -> None:
         """A stream brings nothing more: what still waits for a structure is put aside."""
         self.association(stream).finish()
         self.finished.add(stream)
         for query in self.queries:
             query._finish(stream)
-        self.go_on()
+        self.go_on(tell)
 
     def is_over(self, streams: Iterable[str]) -> bool:
         """Whether some streams have said that they are at their end, or bring nothing more."""

@@ -7,6 +7,7 @@ Everything else of an answer stays as it stands, and is not visited: a change of
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,7 @@ class Journal(Continuous):
         self.left: dict[Member, str] = {}
         self.bound: set[Number] = set()
         self.redone = True
+        self._ended: list[Member] = []
         super().__init__(*args, **given)
 
     def settle(self) -> None:
@@ -60,11 +62,14 @@ class Journal(Continuous):
 
     def _settle(self) -> None:
         for name, live in self.live.items():
+            self._ended += live.gone
             for member in live.gone:
                 self.looked.pop(member, None)
                 if member.unit in live.top:
                     self.left[member] = name
             self.redone |= live.whole in live.dirty
+            if live.route.undeclared:
+                live.tell_undeclared()
         super()._settle()
 
     def _evaluate(self, name: str, member: Member) -> None:
@@ -86,7 +91,19 @@ class Journal(Continuous):
             live.turned.clear()
         for derived in self.derived.values():
             if isinstance(derived, Ordered):
+                for part in derived.removed:
+                    if part.entry.block is None:
+                        part.entry.item = None
                 derived.forget()
+        # What has left refers to itself in circles: taken apart, it needs no collector, whose turns are felt.
+        for member in self._ended:
+            member.entry.item = None
+            member.mount.members, member.mount.entries = [], []
+        self._ended.clear()
+
+    def let_go(self, member: Member) -> None:
+        """Nothing of a member can change any more, and it has been told."""
+        self._frames.pop(member, None)
 
     def part(self, part: Unit | Executable, reads: Iterable[Number]) -> list[Item]:
         """The items of a part of the output; ``reads``: the units that it looks at."""
@@ -115,6 +132,7 @@ class Journal(Continuous):
         if isinstance(derived, Ordered):
             yield from derived.changed
             return
+        self._open_runs(where)
         for member, stream in self.looked.items():
             if member.unit == unit and stream == name:
                 yield member
@@ -123,6 +141,18 @@ class Journal(Continuous):
                 content = place.content.get(unit)
                 if content is not None:
                     yield from members(content)
+
+    def _open_runs(self, where: Number) -> None:
+        """What is to be told of runs is told by member."""
+        name, unit = where
+        live = self.live[name]
+        self.looked.update(dict.fromkeys(live.runs.shown(unit), name))
+        for occurrence in live.turned if live.runs.standing else ():
+            for place in side_by_side(occurrence):
+                if unit in place.content:
+                    deque(members(place.content[unit]), 0)
+        if live.dirty:
+            self._settle()  # those of which more than their items must be known
 
 
 def identity(member: Member | Part) -> tuple[Any, ...]:

@@ -19,10 +19,21 @@ from xstreamcast.model.change import ROOT, Change, ContentChange, Eos
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.model.time import START, Interval, event_lifespan
 from xstreamcast.run.continuous.grove import Grove
-from xstreamcast.run.continuous.mounts import Above, Home, Member, Mount, Occurrence, lifespan_attributes, side_by_side
+from xstreamcast.run.continuous.mounts import (
+    HOLE,
+    MUTABLE,
+    Above,
+    Home,
+    Member,
+    Mount,
+    Occurrence,
+    lifespan_attributes,
+    side_by_side,
+)
 from xstreamcast.run.continuous.order import Entry, Sequence
 from xstreamcast.run.continuous.route import Route
-from xstreamcast.run.continuous.walk import HOLE, MUTABLE, Walk
+from xstreamcast.run.continuous.runs import Inner, Run, Runs
+from xstreamcast.run.continuous.walk import Walk
 from xstreamcast.scan.automaton import DOCUMENT_STATE
 
 if TYPE_CHECKING:
@@ -63,7 +74,8 @@ class Live(Regions):
         self.route = route
         self.doc = doc
         self.grove = Grove(self)
-        self.holes: dict[int, list[Occurrence]] = {}
+        self.holes: dict[int, list[Occurrence] | Run | Inner] = {}
+        self.runs = Runs(self)
         self.inlines: dict[int, list[Occurrence]] = {}  # of regions that lie in a content, or beside one
         self.passed: dict[int, tuple[Mount, ...]] = {}  # the holes nobody looks into: where they are
         self.forced: set[int] = set()  # those of them that hold a fragment of another tag, after all
@@ -107,13 +119,15 @@ class Live(Regions):
             self._place(change.region, change.tsid)
         added = self._added_event(change)
         if added is not None:
-            for occurrence in self.holes.get(change.region, ()):
+            for occurrence in self.at(change.region):
                 if self.route.filler(occurrence.state, change.tsid):
                     self._settle(occurrence, [], [added])
             return
         self.resync(change.region)
         target = getattr(change, "target", None)
         if target is not None and target != change.region:
+            if target in self.passed:
+                self._place(target, change.tsid)
             self.resync(target)
 
     def _learn(self) -> None:
@@ -122,7 +136,7 @@ class Live(Regions):
             for mount in tuple(self.root.mounts.values()):
                 self._unmount(mount)
             for number in tuple(self.holes):
-                for occurrence in tuple(self.holes[number]):
+                for occurrence in self.at(number):
                     if occurrence is not self.root:
                         self._dispose(occurrence)  # those that are rooted
             self.route.know(self.structure)
@@ -142,6 +156,22 @@ class Live(Regions):
         """Whether fragments are placed without a look at those around."""
         return self.assume_rooted and bool(self.route.rooted)
 
+    def at(self, number: int) -> tuple[Occurrence, ...]:
+        """The places of a hole. One in a run is opened: it is about to change."""
+        found = self.holes.get(number)
+        while isinstance(found, Run | Inner):
+            run, at = self.runs.find(found.outer if isinstance(found, Inner) else number)
+            self.runs.open(run, [at])
+            found = self.holes.get(number)
+        return () if found is None else tuple(found)
+
+    def stand(self, occurrence: Occurrence) -> None:
+        """A hole has one more place."""
+        self.at(occurrence.id)
+        shown = self.holes.setdefault(occurrence.id, [])
+        assert isinstance(shown, list)
+        shown.append(occurrence)
+
     def wants(self, tsid: int | None, region: int) -> bool:
         """Whether a fragment may have to be opened."""
         if self.rooted and (tsid in self.route.holders if tsid is not None else region == ROOT):
@@ -157,6 +187,7 @@ class Live(Regions):
             if mounts:
                 self.forced.add(number)
                 for mount in mounts:
+                    self.runs.open_in(mount)
                     self._settle(mount.occurrence, [mount], [(mount.key, mount.filling, mount.lifespan)])
 
     def holds_others(self, number: int, tsid: int) -> bool:
@@ -173,15 +204,19 @@ class Live(Regions):
         holes, table, doc = self.holes, self.table, self.doc
         if doc:
             return
-        self.ready([filling for number, filling in filled if self.wants(filling.tsid, number)])
+        # A stretch of a file goes in by runs: what is here for its holes, or stands alone, is parsed together.
+        single = self.rooted or not self.runs.units
+        placed = [filling for number, filling in filled if number in holes and self.runs.parts(number, filling)]
+        self.ready([one for number, one in filled if self.wants(one.tsid, number)] if single else placed)
         for number, filling in filled:
             shown = holes.get(number)
             if shown is None or number in self.passed:
                 self._place(number, filling.tsid)
-            if shown is None:
+            if shown is None or (not isinstance(shown, list) and self.runs.fill(number, filling)):
                 continue
-            if len(shown) == 1:
-                (occurrence,) = shown
+            places = self.at(number)
+            if len(places) == 1:
+                (occurrence,) = places
                 occurrence.region = table[doc, number]
                 if not self._record(occurrence, filling):
                     self.sync(occurrence)
@@ -254,10 +289,10 @@ class Live(Regions):
 
     def resync(self, number: int) -> None:
         """Everything that shows a region follows what is known of it now."""
-        shown, inline = self.holes.get(number), self.inlines.get(number)
-        if shown is not None:
+        shown, inline = self.at(number), self.inlines.get(number)
+        if shown:
             region = self.table.get((self.doc, number))
-            for occurrence in tuple(shown):
+            for occurrence in shown:
                 occurrence.region = region
                 self.sync(occurrence)
         if inline is not None:
@@ -279,9 +314,10 @@ class Live(Regions):
 
     def let_go(self, number: int, filling: Filling) -> None:
         """A filling is in no answer any more, whatever comes."""
-        for occurrence in tuple(self.holes.get(number, ())):
+        for occurrence in self.at(number):
             mount = occurrence.mounts.get(id(filling))
             if mount is not None:
+                self.runs.open_in(mount)
                 self._settle(occurrence, [mount], [])
 
     def ready(self, fillings: Iterable[Filling]) -> None:
@@ -313,6 +349,8 @@ class Live(Regions):
             gone = [m for number, m in mounts.items() if number not in wanted or wanted[number] != m.lifespan]
             stale = {id(mount.filling) for mount in gone}
             fresh = [one for one in seen if id(one[1]) not in mounts or id(one[1]) in stale]
+            for mount in gone:
+                self.runs.open_in(mount)
             self._settle(occurrence, gone, fresh)
         elif seen:
             self._settle(occurrence, [], seen)
@@ -323,7 +361,15 @@ class Live(Regions):
             occurrence.hidden = hidden
             for entry in occurrence.places.values():
                 entry.sequence.hide(entry, hidden)
-            self.disturb(occurrence)
+            self.turn(occurrence)
+
+    def turn(self, occurrence: Occurrence) -> None:
+        """A place has been hidden or shown."""
+        self.disturb(occurrence)
+
+    def see(self, occurrence: Occurrence) -> None:
+        """Mount what is seen at a new place."""
+        self._settle(occurrence, [], self._wanted(occurrence))
 
     def disturb(self, occurrence: Occurrence) -> None:
         """Those who read it must look again."""
@@ -368,7 +414,8 @@ class Live(Regions):
             for other in known.values():
                 self._dispose(other)
             setattr(occurrence, side, tuple(made if side == "before" else made[::-1]))
-            self.disturb(occurrence)
+            if known:  # what has come is told by its own place
+                self.disturb(occurrence)
 
     def _sibling(self, occurrence: Occurrence, region: Region, side: str) -> Occurrence:
         other = Occurrence(region.id, region, occurrence.state, occurrence.above, True)
@@ -379,6 +426,8 @@ class Live(Regions):
             (around.insert_before if side == "before" else around.insert_after)(place, entry)
             entry.key = place.key
             other.places[unit] = entry
+            if occurrence.parent is not None:
+                occurrence.parent.entries.append(entry)  # it goes when that content does
             other.content[unit] = Sequence(around.monoid, (), entry)
         within = occurrence.parent
         while within is not None:
@@ -426,6 +475,8 @@ class Live(Regions):
         for entry in mount.entries:
             if entry.block is not None:
                 entry.sequence.remove(entry)
+        if mount.runs:
+            self.runs.drop(mount)
         if not keep_holes:
             for held in mount.holes.values():
                 self._dispose(held)
@@ -433,6 +484,10 @@ class Live(Regions):
         for member in mount.members:
             self.dirty.pop(member, None)
             self.gone.append(member)
+        self.pass_no_more(mount)
+
+    def pass_no_more(self, mount: Mount) -> None:
+        """The holes of a content that nobody looks into are not there any more."""
         for number in mount.passed:
             others = tuple([other for other in self.passed.pop(number, ()) if other is not mount])
             if others:
@@ -443,15 +498,19 @@ class Live(Regions):
         for place in tuple(side_by_side(occurrence)):
             self._dispose_one(place)
 
-    def _dispose_one(self, occurrence: Occurrence) -> None:
-        table = self.inlines if occurrence.inline else self.holes
+    def leave(self, occurrence: Occurrence) -> None:
+        """A hole has one place less."""
+        table: dict[int, Any] = self.inlines if occurrence.inline else self.holes
         shown = table.get(occurrence.id, [])
-        if occurrence in shown:  # one that lies inside itself is not among them
+        if isinstance(shown, list) and occurrence in shown:  # one that lies inside itself is not among them
             shown.remove(occurrence)
             if not shown:
                 del table[occurrence.id]
                 if self.vanishing and not occurrence.inline:
                     self.vanished.append(occurrence.id)
+
+    def _dispose_one(self, occurrence: Occurrence) -> None:
+        self.leave(occurrence)
         for entry in occurrence.places.values():
             if entry.block is not None:
                 entry.sequence.remove(entry)

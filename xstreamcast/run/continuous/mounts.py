@@ -8,8 +8,10 @@ from its wrapper, whatever tree it has been parsed into: the tree may be dropped
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from xstreamcast.model.change import STREAM_NAMESPACE
+from xstreamcast.model.names import ATTRIBUTE, ELEMENT, intern, name_uri
 from xstreamcast.model.time import Interval, format_instant
 from xstreamcast.run.temporal import VT_FROM, VT_TO
 
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.live import Live
     from xstreamcast.run.continuous.marks import Mark
     from xstreamcast.run.continuous.order import Entry, Sequence
+    from xstreamcast.run.continuous.runs import Run
+
+HOLE: Final = intern(ELEMENT, STREAM_NAMESPACE, "hole")
+MUTABLE: Final = intern(ELEMENT, STREAM_NAMESPACE, "mutable")
+ID: Final = intern(ATTRIBUTE, "", "id")
+TSID: Final = intern(ATTRIBUTE, "", "tsid")
 
 Attributes = tuple[tuple[int, int, str], ...]
 
@@ -27,7 +35,7 @@ Attributes = tuple[tuple[int, int, str], ...]
 class Above:
     """An element around something: what a record sees of its ancestors."""
 
-    __slots__ = ("attributes", "below", "header", "name", "parent", "prefix")
+    __slots__ = ("attributes", "below", "header", "name", "parent", "plain", "prefix")
 
     def __init__(self, parent: Above | None, name: int, prefix: int, attributes: Attributes) -> None:
         self.parent = parent
@@ -36,6 +44,10 @@ class Above:
         self.attributes = attributes
         self.below: dict[tuple[int, int], Above] = {}
         """Those in it that show no attributes, by name and prefix: one for all."""
+        self.plain: bool = (parent is None or parent.plain) and not (prefix or name_uri[name])
+        """Whether neither it nor those around it are in a namespace, nor any of their attributes."""
+        if attributes and self.plain:
+            self.plain = not any(other or name_uri[attribute] for attribute, other, _ in attributes)
         self.header: Any = None
         """The rows of the chain, once a document has been made with it (:mod:`assemble`)."""
 
@@ -70,16 +82,19 @@ class Member:
         self.inner: dict[int, Sequence[Any]] | None = None
 
 
-_NONE: dict[int, int] = {}
+_NONE: Final[dict[int, int]] = {}
+_NO_RUNS: Final[dict[Run, None]] = {}
+"""Most contents have none: these stand for it, and are never written to."""
 
 
 class Mount:
     """A filling where it is seen, and what the walk found in it.
 
-    ``holes``: by row; ``passed``: the ids and tags of those into which nobody looks.
+    ``holes``: by row; ``runs``: of those that are not there (:mod:`~xstreamcast.run.continuous.runs`); ``passed``: the
+    ids and tags of those into which nobody looks.
     """
 
-    __slots__ = ("entries", "filling", "grove", "holes", "key", "lifespan", "members", "occurrence", "passed")
+    __slots__ = ("entries", "filling", "grove", "holes", "key", "lifespan", "members", "occurrence", "passed", "runs")
 
     def __init__(
         self, occurrence: Occurrence, filling: Filling, key: tuple[Any, ...], lifespan: Interval | None, grove: Grove
@@ -93,6 +108,7 @@ class Mount:
         self.holes: dict[int, Occurrence] = {}
         self.members: list[Member] = []
         self.passed: dict[int, int] = _NONE
+        self.runs: dict[Run, None] = _NO_RUNS
 
     @property
     def tree(self) -> tuple[Tree, int]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from xstreamcast.model.names import ELEMENT, TEXT
+from xstreamcast.errors import Place
+from xstreamcast.model.diagnostic import Diagnostic
+from xstreamcast.model.names import ELEMENT, TEXT, name_local
 from xstreamcast.run.continuous.labels import in_order
-from xstreamcast.run.continuous.live import HOLE, MUTABLE, Live, Mount, Occurrence
+from xstreamcast.run.continuous.live import HOLE, MUTABLE, Live, Member, Mount, Occurrence
 from xstreamcast.scan.automaton import DEAD
 
 if TYPE_CHECKING:
@@ -21,15 +23,33 @@ class Noted(Live):
         super().__init__(*args, **given)
         self.turned: dict[Occurrence, None] = {}
         self.moved: dict[Occurrence, None] = {}
+        self.closing: list[int] | None = None
+        """Regions that may have been closed for good, if somebody asks (:mod:`~xstreamcast.run.continuous.sealing`)."""
+        self.parted: set[Mount] = set()
+        """Contents of which something has been let go of: they are not looked through again."""
         self._read_by: dict[Mount, frozenset[int] | None] = {}
         """The units that read something of a content that is part of a record above it."""
         self._fresh: tuple[list[Filling], list[frozenset[int] | None]] | None = None
+        self.undeclared: set[tuple[int, int]] = set()
+        """The elements, by the tag around them and their name, that a query may miss."""
 
-    def sync(self, occurrence: Occurrence) -> None:
-        hidden = occurrence.hidden
-        super().sync(occurrence)
-        if occurrence.hidden != hidden:
-            self.turned[occurrence] = self.moved[occurrence] = None
+    def tell_undeclared(self) -> None:
+        """Report elements that the tag structure does not declare, each once: a query that goes by it may miss them."""
+        found, self.route.undeclared = self.route.undeclared, []
+        for tag, name in found:
+            structure = self.route.structure
+            if structure is None or (tag, name) in self.undeclared:
+                continue
+            self.undeclared.add((tag, name))
+            around = f"a <{structure.tags[tag].name}>" if tag in structure.tags else "the document"
+            message = f"<{name_local[name]}> in {around} is not in the tag structure: it may be missed"
+            self.report(Diagnostic("XSC0037", "warning", message, Place()))
+
+    def turn(self, occurrence: Occurrence) -> None:
+        self.turned[occurrence] = self.moved[occurrence] = None
+        readers = list(occurrence.readers())
+        if readers:
+            self._wake(readers, [self._reads(mount) for mount in occurrence.mounts.values()])
 
     def _settle(
         self,
@@ -57,23 +77,28 @@ class Noted(Live):
     def disturb(self, occurrence: Occurrence) -> None:
         """Of those around contents that come and go, only those who read something of them look again."""
         readers = list(occurrence.readers())
-        units = None if self._fresh is None or not readers else self._read(occurrence, *self._fresh)
+        if readers:
+            self._wake(readers, [None] if self._fresh is None else self._read(occurrence, *self._fresh))
+
+    def _wake(self, readers: list[Member], reads: list[frozenset[int] | None]) -> None:
+        """Of those around a place, those of the units that read something there look again; None: they all may."""
+        units = None if None in reads else frozenset().union(*[one for one in reads if one is not None])
         for member in readers:
             if units is None or member.unit in units:
                 self.dirty[member] = None
 
     def _read(
         self, occurrence: Occurrence, fresh: list[Filling], went: list[frozenset[int] | None]
-    ) -> frozenset[int] | None:
-        """The units that read something of the contents that have come to a place or left it; None: perhaps all."""
-        found: list[frozenset[int] | None] = list(went)
+    ) -> list[frozenset[int] | None]:
+        """The units that read something of the contents that have come to a place or left it."""
+        found = list(went)
         for filling in fresh:
             mount = occurrence.mounts.get(id(filling))
             read = None if mount is None else self._reads(mount)
             if mount is not None:
                 self._read_by[mount] = read
             found.append(read)
-        return None if None in found else frozenset().union(*[units for units in found if units is not None])
+        return found
 
     def _reads(self, mount: Mount) -> frozenset[int] | None:
         route, state = self.route, mount.occurrence.state
@@ -91,8 +116,15 @@ class Noted(Live):
                 found |= route.role(to).reads
         return frozenset(found)
 
-    def _unmount(self, mount: Mount, keep_holes: bool = False) -> None:
-        super()._unmount(mount, keep_holes)
+    def _place(self, number: int, tsid: int | None) -> None:
+        if self.parted.isdisjoint(self.passed.get(number, ())):
+            super()._place(number, tsid)
+        elif self.route.needs(tsid) and (self.doc, number) in self.table:
+            text = f"region {number} holds what its tag does not say, where others have been let go of; not seen"
+            self.report(Diagnostic("XSC0036", "warning", text, Place()))
+
+    def pass_no_more(self, mount: Mount) -> None:
+        super().pass_no_more(mount)
         self._read_by.pop(mount, None)
 
 

@@ -1,4 +1,4 @@
-"""Order trees: sequences of any length whose sums follow every change in logarithmic time (DESIGN: XFlux's regions).
+"""Order trees: sequences of any length whose sums follow every change in logarithmic time (XFlux's regions).
 
 A sequence is a B+ tree; every block has the sum of what is below it in some :class:`Monoid`. An entry may stand for
 another sequence (a region inside a region): its summary is then that sequence's total, and a change runs on upward. So
@@ -253,9 +253,13 @@ class Sequence(Generic[S]):
     def extend_sorted(self, entries: list[Entry[S]]) -> None:
         """New entries in the order of their keys; at once when the sequence was empty."""
         if self.root.leaf and not self.root.children:
+            before = self.root.total
             self.root = self._built(entries)
             self.root.owner = self
-            self._upward()
+            if self.root.total is before:
+                self._stirred()
+            else:
+                self._upward()
         else:
             for entry in entries:
                 self.insert_sorted(entry)
@@ -281,6 +285,24 @@ class Sequence(Generic[S]):
         elif not entry.hidden:
             self._taken(block, entry.summary)
 
+    def replace(self, entry: Entry[S], entries: list[Entry[S]]) -> None:
+        """Put others, up to WIDTH, where one stood that is not hidden."""
+        block = entry.block
+        assert block is not None
+        at = block.children.index(entry)
+        block.children[at : at + 1] = entries
+        entry.block = None
+        for other in entries:
+            other.block = block
+        if len(block.children) > WIDTH or not entries:
+            self._split(block)
+            self._resum(block)
+        else:
+            summary = self.monoid.zero
+            for other in entries:
+                summary = summary if other.hidden else self.monoid.add(summary, other.summary)
+            self._changed(block, entry.summary, summary)
+
     def update(self, entry: Entry[S], summary: S) -> None:
         """An entry adds something else from now on."""
         old, entry.summary = entry.summary, summary
@@ -300,6 +322,9 @@ class Sequence(Generic[S]):
     # ---------------------------------------------------------------------------------------------- sums
 
     def _changed(self, block: Block[S], old: S, new: S) -> None:
+        if old is new:
+            self._stirred()
+            return
         add, less, swap = self.monoid.add, self.monoid.less, self.monoid.swap
         if less is None:
             self._resum(block)
@@ -333,6 +358,16 @@ class Sequence(Generic[S]):
             self.place.sequence.update(self.place, self.root.total)
         else:
             self.place.summary = self.root.total
+
+    def _stirred(self) -> None:
+        """Something in it is another, though no sum is: only whose sequence it is learns of it."""
+        sequence = self
+        while (place := sequence.place) is not None:
+            if place.block is None or place.hidden:
+                return
+            sequence = place.sequence
+        if sequence.home is not None:
+            sequence.home.moved()
 
     # ---------------------------------------------------------------------------------------------- balance
 

@@ -29,19 +29,21 @@ from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.model.time import START, Instant
 from xstreamcast.plan.algebra import Plan, Reduce, Strategy, Unit
-from xstreamcast.plan.decompose.one_root import rests_on_one_root
+from xstreamcast.plan.decompose.one_root import names_elements, rests_on_one_root
 from xstreamcast.plan.decompose.plan import plan as decompose
 from xstreamcast.plan.explain.changes import recomputed
 from xstreamcast.plan.modes.rewrite import EMISSIONS as EMISSIONS
 from xstreamcast.plan.modes.rewrite import Emission, Modes, rewrite
+from xstreamcast.plan.mutability import fixed_of
 from xstreamcast.plan.retention import EVERYTHING, Keep, retention
 from xstreamcast.run.continuous.arrivals import arrivals
 from xstreamcast.run.continuous.emit import Output
 from xstreamcast.run.continuous.horizon import looks_at_clock
 from xstreamcast.run.continuous.inflow import CLOCKS, Arriving, Clock, Inflow
-from xstreamcast.run.continuous.journal import Journal, Noted, every
+from xstreamcast.run.continuous.journal import Journal, Noted
 from xstreamcast.run.continuous.share import Association, Recomputed
 from xstreamcast.run.continuous.shelf import Emitted
+from xstreamcast.run.continuous.sums import size
 from xstreamcast.run.library import Library
 from xstreamcast.run.query import Query, Result, compile
 from xstreamcast.run.streams import view_of
@@ -73,6 +75,7 @@ def continuous(
     now: str | datetime | None = None,
     lateness: float | Mapping[str, float] | None = None,
     assume: str | None = None,
+    fixed: str | Iterable[str] | None = None,
     name: str = "answer",
     base_uri: str | None = None,
     report: Report = lambda _: None,
@@ -87,12 +90,15 @@ def continuous(
     :meth:`ContinuousQuery.tick` (``now`` at first). ``lateness``: in seconds; a change whose valid time is further
     behind is put aside. ``assume="rooted"``: every fragment is taken to be in the document, so that those which are
     there for their holes only need not be opened (XCQL's QaC+); the law then holds once all parents have come, if
-    regions are numbered in document order. ``name`` is the stream's name in the rows of the answer's changes.
+    regions are numbered in document order. ``fixed``: regions that keep the content they had first, by the names or
+    paths of their tags, or ``"*"`` for all: later changes of them are ignored, and what is fixed from the root down is
+    not kept once it has been told (``answer()`` may then be gone, ``text()`` is not). ``name`` is the stream's name in
+    the rows of the answer's changes.
     ``report`` hears what is odd about the streams, and of changes that were put aside.
     """
     (made,) = continuous_many(
         [text], structures=structures, streams=streams, variables=variables, docs=docs, emit=emit, clock=clock, now=now,
-        lateness=lateness, assume=assume, names=[name], base_uri=base_uri, report=report,
+        lateness=lateness, assume=assume, fixed=fixed, names=[name], base_uri=base_uri, report=report,
     ).queries  # fmt: skip
     return made
 
@@ -109,6 +115,7 @@ def continuous_many(
     now: str | datetime | None = None,
     lateness: float | Mapping[str, float] | None = None,
     assume: str | None = None,
+    fixed: str | Iterable[str] | None = None,
     names: Iterable[str] = (),
     base_uri: str | None = None,
     report: Report = lambda _: None,
@@ -129,6 +136,7 @@ def continuous_many(
         raise error("XSC0091", f"no clock {clock!r}", hint=f"one of {', '.join(CLOCKS)}")
     inflow = Inflow(_structures(structures), clock, now, lateness, report)
     inflow.rooted = assume == "rooted"
+    inflow.fixed = fixed_of(fixed)
     inflow.sources = {stream: str(source) for stream, source in (streams or {}).items()}
     called = list(names)
     for number, text in enumerate(texts):
@@ -177,13 +185,19 @@ class ContinuousQuery:
         self.streams = tuple(dict.fromkeys(found for part in parts if (found := _stream(part)) is not None))
         self.timely = any(map(looks_at_clock, parts))
         self._rests_on_one_root = rests_on_one_root(parts)
+        self._names_elements = names_elements(parts)
+        self._spelled: dict[str, Structure] = {}
+        """The tag structures by which the plan spells paths out."""
         self._output: Output | None = None
         self._anew: Anew | None = None
         self._moment: Instant = START
         self._pending: list[Emitted] = []
+        self._untold = False
         self._listeners: list[tuple[ContinuousQuery, str]] = []
-        self._seq = 0
+        self.seq = 0
+        """The number of the last row that has been told."""
         self._known: object = None
+        self._read: dict[str, Association] = {}
         self._shape: ResultStructure | None = None
         self._told_structure: Structure | None = None
         self.structure: Structure | None = None
@@ -219,6 +233,8 @@ class ContinuousQuery:
 
     def take(self) -> list[Emitted]:
         """The changes of the answer that nobody has taken yet, with their order labels."""
+        if self._output is not None:
+            self._up_to_date()
         taken, self._pending = self._pending, []
         return taken
 
@@ -226,9 +242,14 @@ class ContinuousQuery:
         """Changes as rows of the one schema: stream, seq, change, doc, region, target … content."""
         made = []
         for change, order in emitted:
-            self._seq += 1
-            made.append(dict(zip(ROW, to_row(change, self.name, self._seq, order), strict=True)))
+            self.seq += 1
+            made.append(dict(zip(ROW, to_row(change, self.name, self.seq, order), strict=True)))
         return made
+
+    @property
+    def output(self) -> Output | None:
+        """What has been told of the answer; None: nothing yet, not even that it is empty."""
+        return self._output
 
     async def run(
         self, source: AsyncIterable[Arriving] | Iterable[Arriving] | None = None, stream: str | None = None
@@ -262,7 +283,7 @@ class ContinuousQuery:
             waiting += [listener for listener, _ in one._listeners]
         other._listeners.append((self, stream))
         if other._output is not None:
-            changes = [emitted.change for emitted in other._output.snapshot()]
+            changes = [emitted.change for emitted in other._up_to_date().snapshot()]
             self.inflow.feed_many([*([other.structure] if other.structure is not None else ()), *changes], stream)
 
     # ---------------------------------------------------------------------------------------------- the answer
@@ -274,26 +295,26 @@ class ContinuousQuery:
 
     def text(self) -> str:
         """The answer as it has been told, by the xml method; raises the error that it is."""
-        return self._begun().text()
+        return self._up_to_date().text()
 
     def told(self) -> str | XStreamError:
         """The answer as it has been told: its text, or the error that it is."""
-        output = self._begun()
+        output = self._up_to_date()
         return output.failure or output.text()
 
     @property
     def failure(self) -> XStreamError | None:
         """The error that the answer is, if it is one."""
-        return self._begun().failure
+        return self._up_to_date().failure
 
     def items(self) -> Iterator[tuple[str, str]]:
         """What is shown, in order: labels and texts."""
-        return self._begun().items()
+        return self._up_to_date().items()
 
     @property
     def shown(self) -> int:
         """How many regions the answer has."""
-        return self._begun().size
+        return self._up_to_date().size
 
     @property
     def waiting(self) -> int:
@@ -320,10 +341,10 @@ class ContinuousQuery:
     def state(self) -> dict[str, Any]:
         """Sizes: of each stream the regions and the bytes of content that are kept (``spilled``: on disk; ``trees``:
         parsed), how many of the changes were not opened (``skipped``), and how many contents were: ``opened``, of which
-        ``holders`` for their hole ids only, and how many versions and events were let go of (``discarded``); of each
-        operator its members; how many items are shown, and how many evaluations there have been; how long the versions
-        and events of each tag are kept (``retention``)."""
-        output = self._begun()
+        ``holders`` for their hole ids only, how many holes stand ``in_runs``, and how many versions and events were let
+        go of (``discarded``); of each operator its members; how many items are shown, and how many evaluations there
+        have been; how long the versions and events of each tag are kept (``retention``)."""
+        output = self._up_to_date()
         journal = output.journal
         streams: dict[str, dict[str, int]] = {
             name: one.sizes()
@@ -331,13 +352,13 @@ class ContinuousQuery:
             if name in self.streams or not self.streams
         }
         for name, live in journal.live.items() if isinstance(journal, Journal) else ():
-            streams.setdefault(name, {}).update(opened=live.walked, holders=live.holders)
+            streams.setdefault(name, {}).update(opened=live.walked, holders=live.holders, in_runs=live.runs.standing)
         operators: list[dict[str, Any]] = []
         if isinstance(journal, Journal):
             for name, live in journal.live.items():
                 for number, unit in enumerate(live.route.units):
                     found = live.top.get(number)
-                    count = None if found is None else sum(m.unit == number for m in every(found))
+                    count = None if found is None else size(found, number)
                     operators.append({"stream": name, "operator": _operator(unit), "members": count})
         evaluated = journal.evaluated if isinstance(journal, Journal) else None
         made = {"streams": streams, "operators": operators, "shown": output.size, "evaluated": evaluated}
@@ -366,8 +387,19 @@ class ContinuousQuery:
         assert self._output is not None
         return self._output
 
-    def _go_on(self) -> None:
-        """Look at what has come. Before anything is in a table, a structure may still tell how to begin."""
+    def _up_to_date(self) -> Output:
+        """… once all that has come has been told."""
+        output = self._begun()
+        if self._untold:
+            self._untold = False
+            self._tell(output.changes())
+        return output
+
+    def _go_on(self, tell: bool = True) -> None:
+        """Look at what has come, and ``tell`` what is different, or when somebody asks.
+
+        Before anything is in a table, a structure may still tell how to begin.
+        """
         if self._output is None:
             if any(one.table for one in self.inflow.associations.values()):
                 self._begin()
@@ -381,7 +413,9 @@ class ContinuousQuery:
         if isinstance(output.journal, Journal):
             output.journal.pass_by(self.inflow.watermark)
         output.journal.settle()
-        self._tell(output.changes())
+        self._untold = True
+        if tell or self._listeners:
+            self._up_to_date()
 
     def _settle(self) -> None:
         """Evaluate what has come, and tell nothing yet."""
@@ -411,46 +445,74 @@ class ContinuousQuery:
     def _begin(self) -> None:
         self._moment = self.inflow.now
         associations = self._associations()
-        self.recomputed = self._reason(associations)
-        if self.recomputed:
-            self.inflow.keep_all()
-            journal: Journal | Recomputed = Recomputed(self.query, self._ask)
-        else:
-            structures = {name: one.structure for name, one in associations.items() if one.structure is not None}
-            journal = self._journal(structures)
-            for name, live in journal.live.items():
-                assert isinstance(live, Noted)
-                live.assume_rooted = self.inflow.rooted
-                associations[name].adopt(live)
-                if associations[name].ended or name in self.inflow.finished:
-                    journal.close(name)
-            journal.settle()
-            # on what is read of the documents, or from items that are kept
-            self.recomputed = "; ".join(dict.fromkeys(each.reason for each in recomputed(self._plan)))
-        self._output = Output(journal)
+        self._replan(associations)
+        self._output = Output(self._followed(associations))
+        if self.inflow.seals:
+            self._output.seal(associations)
         self._announce(associations)
         self._tell(self._output.begin())
 
+    def _followed(self, associations: Mapping[str, Association]) -> Journal | Recomputed:
+        """What follows the streams as they are known now."""
+        self.recomputed = self._reason(associations)
+        if self.recomputed:
+            self.inflow.keep_all()
+            return Recomputed(self.query, self._ask)
+        structures = {name: one.structure for name, one in associations.items() if one.structure is not None}
+        journal = self._journal(structures)
+        for name, live in journal.live.items():
+            assert isinstance(live, Noted)
+            live.assume_rooted = self.inflow.rooted
+            live.route.spelled = name in self._spelled
+            associations[name].adopt(live)
+            if associations[name].ended or name in self.inflow.finished:
+                journal.close(name)
+        journal.settle()
+        # on what is read of the documents, or from items that are kept
+        self.recomputed = "; ".join(dict.fromkeys(each.reason for each in recomputed(self._plan)))
+        return journal
+
+    def _replan(self, associations: Mapping[str, Association]) -> bool:
+        """Plan the query by what is known of its streams now; whether that is another plan.
+
+        One that has other than one element at its top is a forest. Where nothing but the tag structures tells what is
+        around the elements that the query looks for, its paths are spelled out by these.
+        """
+        forests, structures = self._forests(), self._spelled
+        odd = {name for name, one in associations.items() if not (one.standing.of_one_root or one.skipped)}
+        if self._rests_on_one_root and self._names_elements:
+            forests |= odd
+        if structures or self._plan.strategy is Strategy.PROJECT:
+            structures = {name: one.structure for name, one in associations.items() if one.structure is not None}
+        if (forests, structures) == (self._forests(), self._spelled):
+            return False
+        self._spelled = structures
+        self._plan = decompose(self.modes.module, streams=True, changing=True, forests=forests, structures=structures)
+        return True
+
+    def _forests(self) -> set[str]:
+        """The streams that the plan takes to have any number of elements at their top."""
+        return {source.uri for source in self._plan.sources if source.forest and source.uri is not None}
+
     def _associations(self) -> dict[str, Association]:
-        names = {*self.streams, *[source.uri or "" for source in self._plan.sources if source.stream]}
-        return {name: self.inflow.association(name) for name in names}
+        if not self._read:
+            names = {*self.streams, *[source.uri or "" for source in self._plan.sources if source.stream]}
+            self._read = {name: self.inflow.association(name) for name in names}
+        return self._read
 
     def _turn(self, output: Output) -> None:
         """What a stream turns out to be may be more than can be followed by difference."""
         journal, associations = output.journal, self._associations()
-        known = [(one.named, id(one.structure), one.of_one_root, one.besides) for one in associations.values()]
+        known = [one.standing for one in associations.values()]
         if known == self._known:
             return
         self._known = known
         self._announce(associations)
-        if isinstance(journal, Journal):
-            reason = self._reason(associations)
-            if reason:
-                self.recomputed = reason
-                self.inflow.keep_all()
-                for name, live in journal.live.items():
-                    associations[name].leave(live)
-                output.turn(Recomputed(self.query, self._ask))
+        if isinstance(journal, Journal) and (self._replan(associations) or self._reason(associations)):
+            for name, live in journal.live.items():
+                associations[name].leave(live)
+            output.turn(self._followed(associations))
+            output.seal(associations)
 
     def _announce(self, associations: Mapping[str, Association]) -> None:
         """The structure of the answer, by those of the streams as they are known now: it is told before changes are."""
@@ -474,8 +536,10 @@ class ContinuousQuery:
             return "a stream has no root element of its own"
         if any(one.named for one in associations.values()):
             return "a stream has documents with names"
-        odd = [one for one in associations.values() if not (one.of_one_root or one.skipped)]
-        if any(one.besides or self._rests_on_one_root for one in odd):
+        forests = self._forests()
+        odd = [name for name, one in associations.items() if not (one.standing.of_one_root or one.skipped)]
+        rests = self._rests_on_one_root and not forests.issuperset(odd)
+        if any(rests or associations[name].standing.besides for name in odd):
             return "a stream has other than one element at its top"
         return ""
 

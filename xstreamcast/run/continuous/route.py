@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, intern, name_local, name_uri
 from xstreamcast.model.structure import UNNAMED
 from xstreamcast.run.continuous.mounts import Above
+from xstreamcast.run.continuous.reach import top_tags
 from xstreamcast.scan.automaton import DEAD, DOCUMENT_STATE, Action, Automaton, Target
 from xstreamcast.scan.layout import COMMENT_CLASS, TEXT_CLASS
 from xstreamcast.scan.path import NodeTest, Path, Step
@@ -84,6 +85,10 @@ class Route:
         self._of += [self.document] * len(whole)
         self._element_class: dict[int, int] = {}
         self._attribute_class: dict[int, int] = {}
+        self.spelled = False
+        """Whether paths have been spelled out by the tag structure, so that what it does not declare is not seen."""
+        self.undeclared: list[tuple[int, int]] = []
+        """Elements that the structure does not declare, where the query looks: the tag around, and the name."""
         self.know(None)
 
     def _add(self, unit: Unit, root: Path) -> int:
@@ -222,10 +227,12 @@ class Route:
 
     def _element(self, state: int, name: int) -> int:
         inner, tag = self._pairs[state]
-        reached = self.step(inner, name)
+        reached, child = self.step(inner, name), self._child(tag, name)
+        if child is None and tag is not None and (reached != DEAD or self.spelled):
+            self.undeclared.append((tag, name))
         if reached == DEAD:
             return DEAD
-        pair = reached, self._child(tag, name)
+        pair = reached, child
         if self._interests is not None and pair[1] is not None and not self._interests.alive(pair):
             return DEAD
         return self.number(pair)
@@ -236,8 +243,7 @@ class Route:
         uri, local = name_uri[name], name_local[name]
         expanded = f"{{{uri}}}{local}" if uri else local
         if tag == _DOCUMENT:
-            root = self.structure.root
-            return root if self.structure.tags[root].name == expanded else None
+            return next((top for top in top_tags(self.structure) if self.structure.tags[top].name == expanded), None)
         return self.structure.child(tag, expanded)
 
     def filler(self, state: int, tsid: int | None) -> bool:
@@ -326,7 +332,7 @@ class _Interests:
     def _steps(self, pair: Pair) -> list[Pair]:
         state, tag = pair
         tags = self._structure.tags
-        children = (self._structure.root,) if tag == _DOCUMENT else tags[tag or 0].children
+        children = top_tags(self._structure) if tag == _DOCUMENT else tags[tag or 0].children
         reached = [(self._route.step(state, name_of(tags[child].name)), child) for child in children]
         return [(to, child) for to, child in reached if to != DEAD]
 

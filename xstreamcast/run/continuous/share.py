@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from xstreamcast.cast.materialise import Materialiser, View, pick
+from xstreamcast.cast.materialise import View, pick
 from xstreamcast.cast.regions import Filling, Region
-from xstreamcast.errors import Place
-from xstreamcast.model.change import ROOT, Change, Fill, Repeat
-from xstreamcast.model.content import Content, has_one_root
+from xstreamcast.errors import Place, XStreamError
+from xstreamcast.model.change import ROOT, Change, ContentChange, Fill, Freeze, Repeat
+from xstreamcast.model.content import Content, Opened, has_one_root
+from xstreamcast.model.names import ELEMENT, intern
 from xstreamcast.model.time import START
 from xstreamcast.plan.algebra import Plan, Strategy, Unit
 from xstreamcast.run.continuous.clock import Pending
+from xstreamcast.run.continuous.fixing import Fixing
 from xstreamcast.run.continuous.grove import Grove
+from xstreamcast.run.continuous.numbers import Numbers
 from xstreamcast.run.continuous.retention import Retention
 from xstreamcast.run.streams import view_of
 
@@ -26,9 +30,9 @@ if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch
     from xstreamcast.cast.regions import Report
     from xstreamcast.model.atomic import Item
-    from xstreamcast.model.structure import Structure
+    from xstreamcast.model.structure import Structure, Tag
     from xstreamcast.model.time import Instant
-    from xstreamcast.model.tree import Node
+    from xstreamcast.model.tree import Node, Tree
     from xstreamcast.run.continuous.engine import Number
     from xstreamcast.run.continuous.journal import Noted
     from xstreamcast.run.continuous.live import Live
@@ -39,20 +43,36 @@ if TYPE_CHECKING:
 STRETCH: Final = 2 << 20
 STRETCH_OF: Final = 4096
 """So many bytes of content, or so many changes, are taken in before those who follow evaluate what they have found."""
+LET_GO_OF: Final = 512
+"""So many changes where what is closed for good is let go of after each stretch."""
 _SENDS: Final = (Fill, Repeat)
+_ALONE: Final = 1 << 14
+"""Bytes of a content that is parsed for itself, at once; greater ones are for the kernel, or wait for who looks."""
 
 
-class Association(Materialiser):
+class Standing(NamedTuple):
+    """Of a stream: whether it has documents with names, its structure, and what is at the top.
+
+    ``of_one_root``: one element, and nothing else, as documents have; before it has come, too. ``besides``: whether
+    regions stand beside the root region.
+    """
+
+    named: bool
+    structure: Structure | None
+    of_one_root: bool
+    besides: bool
+
+
+class Association(Fixing):
     """The table of one stream and those who follow it.
 
     ``changed`` counts the changes taken in, ``skipped`` those of them that nobody needs: they are not opened, nor kept.
-    ``named``: whether there are documents with names. ``keeps_all``: whether somebody may read T itself.
+    ``named``: whether there are documents with names.
     ``moment``: the current time by another clock than the stream's own; None if its own is meant.
     """
 
     def __init__(self, structure: Structure | None, report: Report) -> None:
         super().__init__(structure, report)
-        self.followers: list[Noted] = []
         self.grove = Grove(self)
         self.changed = 0
         self.skipped = 0
@@ -60,15 +80,15 @@ class Association(Materialiser):
         self.moment: Instant | None = None
         self.pending = Pending()
         self.retention = Retention(self)
-        self.keeps_all = False
         self._passed = Numbers()
         self._purged = Numbers()
         self._read: Structure | None = None
         self._once: frozenset[int] = frozenset()
         self._deferred: list[Change] | None = None
         self._view: tuple[tuple[int, Instant], Node] | None = None
-        self._top: tuple[object, ...] = ()
-        self._of_one_root = True
+        self._sprout: tuple[Opened, Tree] | None = None  # the content of the change being taken in, and its tree
+        self._fragments: tuple[Structure | None, frozenset[int]] = None, frozenset()
+        self._standing: Standing | None = None
 
     # ---------------------------------------------------------------------------------------------- what comes
 
@@ -84,6 +104,13 @@ class Association(Materialiser):
     def attempt(self, change: Change, place: Place, inside: int) -> None:
         if change.region in self._purged and not change.doc:
             self.diagnose("XSC0029", "note", "the region is gone for good; no effect", place, change)
+        elif self.fixed is not None and self.ignores(change):
+            self.ignored += 1
+            self.changed += 1
+            self.diagnose("XSC0035", "note", "declared fixed, and has its content; no effect", place, change)
+        elif change.doc and self.sealed:
+            text = "a document with a name, after regions of another were let go of"
+            self.diagnose("XSC0036", "quarantine", text, place, change)
         elif (
             self.lean
             and type(change) in _SENDS
@@ -93,10 +120,53 @@ class Association(Materialiser):
             and (change.tsid in self.structure.tags if change.tsid is not None else change.region == ROOT)  # type: ignore[union-attr]  # lean
             and not self.wants(change.tsid, change.region)
         ):
-            self._passed.add([change.region])
+            fixes = self.fixes(change.tsid, change.region)
+            (self.settled if fixes else self._passed).add([change.region])
+            for live in self.followers if fixes else ():
+                if live.closing is not None and change.region in live.passed:
+                    live.closing.append(change.region)
             self._pass(1, START if change.valid_time is None else change.valid_time)
         else:
             super().attempt(change, place, inside)
+
+    def parse(self, change: ContentChange, tag: Tag | None, place: Place, inside: int) -> Content | Opened:
+        """The content of a change. One that somebody looks at, and that has no holes, is read once: into its tree."""
+        data = change.content
+        if (
+            self.opened is not None
+            or data[:1] != b"<"
+            or len(data) > _ALONE
+            or b"stream:" in data
+            or b"xmlns" in data
+            or not any(change.region in live.holes for live in self.followers)
+        ):
+            return super().parse(change, tag, place, inside)
+        try:
+            tree = self.grove.sprout(data)
+        except XStreamError:  # told with its place
+            return super().parse(change, tag, place, inside)
+        one_element = tree.kind[2] == ELEMENT and tree.size[1] == tree.size[2] + 1
+        if not one_element or not self._apart(tag).isdisjoint(tree.name[3:]):
+            return super().parse(change, tag, place, inside)
+        opened = Opened(data, 0, len(data), None, (), True)
+        self._sprout = opened, tree
+        return opened
+
+    def _apart(self, tag: Tag | None) -> frozenset[int]:
+        """The names of tags whose elements are to come as fragments, not inline."""
+        if tag is None or self.structure is None:
+            return frozenset()
+        if self._fragments[0] is not self.structure:
+            names = {one.name.rpartition("}") for one in self.structure.tags.values() if one.fragment}
+            self._fragments = self.structure, frozenset([intern(ELEMENT, uri[1:], local) for uri, _, local in names])
+        return self._fragments[1]
+
+    def filling(self, change: ContentChange, content: Content | Opened, place: Place) -> Filling:
+        made = super().filling(change, content, place)
+        if self._sprout is not None and self._sprout[0] is content:
+            self.grove.plant(made, self._sprout[1], len(change.content))
+        self._sprout = None
+        return made
 
     def _pass(self, count: int, time: Instant) -> None:
         self.now = max(self.now, time)
@@ -109,6 +179,8 @@ class Association(Materialiser):
                 # There is something there; what it says is of no interest.
                 self.table.setdefault(("", number), Region(number, Filling(Content(()), b"-", None, None, Place())))
         super().change(change, place, inside)
+        if ROOT in (change.region, getattr(change, "target", None)):
+            self._standing = None
         self.changed += 1
         self.named |= bool(change.doc)
         if self.moment is not None:
@@ -140,6 +212,9 @@ class Association(Materialiser):
                 live.expect(changes)
             for change in changes:
                 live.follow(change)
+            if live.closing is not None:
+                fixed = self.fixed is not None
+                live.closing += [change.region for change in changes if fixed or isinstance(change, Freeze)]
         if self._purges:
             for live in self.followers:
                 live.vanishing = True
@@ -180,12 +255,13 @@ class Association(Materialiser):
         """
         rows = self._needed(batch) if self.lean else range(len(batch))
         lengths = (batch.to - batch.begin).tolist()
+        most = STRETCH_OF if self.fixed is None else LET_GO_OF
         stretch: list[int] = []
         size = 0
         for row in rows:
             stretch.append(row)
             size += lengths[row]
-            if size >= STRETCH or len(stretch) >= STRETCH_OF:
+            if size >= STRETCH or len(stretch) >= most:
                 self._take(batch, stretch)
                 yield
                 stretch, size = [], 0
@@ -194,16 +270,46 @@ class Association(Materialiser):
             yield
 
     def _take(self, batch: FragmentBatch, rows: list[int]) -> None:
-        met = self._passed.meets(batch.region[rows]) or self._purged.meets(batch.region[rows])
-        filled = None if met or self.moment is not None else self.fill_firsts(batch, rows)
+        """Take in some changes. First fillings go in together, as far as they follow one another."""
+        firsts = self.are_firsts(batch, rows)
+        regions = batch.region[rows]
+        if self.moment is not None or any(one.meets(regions) for one in (self._passed, self._purged, self.settled)):
+            firsts = [False] * len(rows)
+        for live in self.followers:
+            live.runs.begin()
+        begun = 0
+        for first, stretch in groupby(firsts):
+            some = rows[begun : begun + len(list(stretch))]
+            begun += len(some)
+            if first:
+                self._take_firsts(batch, some)
+            else:
+                self._take_one_by_one(batch, some)
+        for live in self.followers:
+            live.runs.taking = False
+
+    def _take_one_by_one(self, batch: FragmentBatch, rows: list[int]) -> None:
+        with self.together():
+            self.apply_batch(batch, rows)
+
+    def _take_firsts(self, batch: FragmentBatch, rows: list[int]) -> None:
+        filled = self.fill_firsts(batch, rows)
         if filled is not None:
+            if ROOT in batch.region[rows]:
+                self._standing = None
             self.changed += len(rows)
             for live in self.followers:
                 live.now, live.structure = self._now, self.structure
                 live.arrive(filled)
-            return
-        with self.together():
-            self.apply_batch(batch, rows)
+                if self.fixed is not None and live.closing is not None:
+                    live.closing += [number for number, _ in filled]
+        else:
+            self._take_one_by_one(batch, rows)
+
+    def end_batches(self) -> None:
+        """No more batches come for now: what waits for the rest of them is looked at as it is."""
+        for live in self.followers:
+            live.runs.taking = live.runs.patient = False
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -238,7 +344,13 @@ class Association(Materialiser):
                  if ("", region) in table]  # fmt: skip
         skip[known] = False
         if skip.any():
-            self._passed.add(regions[skip])
+            fixed = [tsid for tsid in passing if self.fixes(tsid, -1)] if self.fixed is not None else []
+            stays = np.isin(tsids, fixed) | ((regions == ROOT) & self.fixes(None, ROOT))
+            self.settled.add(regions[skip & stays])
+            for live in self.followers if self.fixed is not None else ():
+                if live.closing is not None:
+                    live.closing += [number for number in regions[skip & stays].tolist() if number in live.passed]
+            self._passed.add(regions[skip & ~stays])
             self._pass(int(skip.sum()), batch.latest(skip))
         needed: list[int] = np.flatnonzero(~skip).tolist()
         return needed
@@ -256,6 +368,8 @@ class Association(Materialiser):
             "changes": self.changed,
             "skipped": self.skipped,
             "discarded": self.retention.discarded,
+            "ignored": self.ignored,
+            "sealed": self.sealed,
         }
 
     def adopt(self, live: Noted) -> None:
@@ -271,24 +385,19 @@ class Association(Materialiser):
         self.followers = [other for other in self.followers if other is not live]
 
     @property
-    def of_one_root(self) -> bool:
-        """Whether T has one element at its top, and nothing else there, as documents have; before it has come, too."""
-        region = self.table.get(("", ROOT))
-        if region is None:
-            return True
-        top = (region.current, len(region.versions), len(region.events), region.before, region.after)
-        if len(self._top) != len(top) or any(a is not b for a, b in zip(self._top, top, strict=True)):
-            self._top = top
-            beside = region.versions or region.events or region.before or region.after
-            content = None if region.current is None else self.load(region.current)
-            self._of_one_root = not beside and (content is None or has_one_root(content))
-        return self._of_one_root
-
-    @property
-    def besides(self) -> bool:
-        """Whether regions stand beside the root region."""
-        region = self.table.get(("", ROOT))
-        return region is not None and bool(region.before or region.after)
+    def standing(self) -> Standing:
+        """What a query must know of the stream to tell how it can be followed."""
+        known = self._standing
+        if known is None or known.structure is not self.structure or known.named is not self.named:
+            region = self.table.get(("", ROOT))
+            beside = region is not None and bool(region.before or region.after)
+            one_root = True
+            if region is not None:
+                content = None if region.current is None else self.load(region.current)
+                one_root = not (beside or region.versions or region.events)
+                one_root = one_root and (content is None or has_one_root(content))
+            known = self._standing = Standing(self.named, self.structure, one_root, beside)
+        return known
 
     def view(self, name: str, now: Instant) -> Node:
         """T as a document, as of a time; made once for those who ask for the same."""
@@ -297,58 +406,6 @@ class Association(Materialiser):
             text = b"".join(self.document(pick(self.documents(), None), View(now=now)))
             self._view = key, view_of(text, f"stream:{name}")
         return self._view[1]
-
-
-class Numbers:
-    """A set of regions, a bit for each; those with great numbers one by one."""
-
-    _BITS: Final = 1 << 30
-
-    def __init__(self) -> None:
-        self._bits = bytearray()
-        self._others: set[int] = set()
-
-    def add(self, numbers: Any) -> None:
-        """Put some in: a list, or an array of them."""
-        if len(numbers) == 1:
-            self._one(int(numbers[0]))
-            return
-        import numpy as np
-
-        small = numbers[numbers < self._BITS]
-        self._others.update(numbers[numbers >= self._BITS].tolist())
-        if len(small):
-            self._reach(int(small.max()))
-            bits = np.frombuffer(self._bits, np.uint8)
-            np.bitwise_or.at(bits, small >> 3, (1 << (small & 7)).astype(np.uint8))
-
-    def _one(self, number: int) -> None:
-        if number >= self._BITS:
-            self._others.add(number)
-        else:
-            self._reach(number)
-            self._bits[number >> 3] |= 1 << (number & 7)
-
-    def _reach(self, number: int) -> None:
-        short = (number >> 3) + 1 - len(self._bits)
-        if short > 0:
-            self._bits.extend(bytes(max(short, len(self._bits) // 2)))
-
-    def meets(self, numbers: Any) -> bool:
-        """Whether some of an array of numbers are in it."""
-        if not self._bits and not self._others:
-            return False
-        import numpy as np
-
-        small = numbers[numbers < len(self._bits) << 3]
-        bits = np.frombuffer(self._bits, np.uint8)
-        return bool((bits[small >> 3] >> (small & 7) & 1).any()) or not self._others.isdisjoint(numbers.tolist())
-
-    def __contains__(self, number: int) -> bool:
-        if number >= self._BITS:
-            return number in self._others
-        at = number >> 3
-        return at < len(self._bits) and bool(self._bits[at] >> (number & 7) & 1)
 
 
 class Recomputed:

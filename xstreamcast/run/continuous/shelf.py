@@ -12,19 +12,23 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.change import After, Change, Remove, Replace
-from xstreamcast.model.function import Array
+from xstreamcast.model.function import Array, FunctionItem
+from xstreamcast.model.lexical import to_string
 from xstreamcast.model.serialise import serialise
+from xstreamcast.model.serialise_xml import escape_text
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Unit
+from xstreamcast.run.continuous.archive import Archive, Span, joined
 from xstreamcast.run.continuous.derived import Part
 from xstreamcast.run.continuous.engine import Number, is_seen
 from xstreamcast.run.continuous.journal import Journal, identity
 from xstreamcast.run.continuous.labels import between, in_order
 from xstreamcast.run.continuous.live import Member
+from xstreamcast.run.continuous.sealing import Sealed
 from xstreamcast.run.continuous.share import Recomputed
 from xstreamcast.run.continuous.sums import member_at
 from xstreamcast.run.evaluate import Executable
@@ -51,6 +55,8 @@ def written(items: Iterable[Item]) -> Written | None:
     flat = list(_flat(items))
     if not flat:
         return None
+    if len(flat) == 1 and not isinstance(flat[0], Node | FunctionItem):
+        return Written(escape_text(to_string(flat[0])), True, True)
     return Written(serialise(flat), not isinstance(flat[0], Node), not isinstance(flat[-1], Node))
 
 
@@ -63,6 +69,7 @@ def _flat(items: Iterable[Item]) -> Iterator[Item]:
             yield item
 
 
+_LET_GO: Final = Written("", False, False)
 Reads = frozenset[Number]
 """The units that a part of the output looks at."""
 
@@ -71,24 +78,31 @@ class Numbers:
     """What all parts of one output share: the numbers of regions, and that of the step, which is their version."""
 
     def __init__(self, first: int) -> None:
-        self._last = first - 1
+        self.last = first - 1
+        """The highest that a region has."""
         self.step = 0
+        self.archive = Archive()
 
     def region(self) -> int:
         """A region that has not been."""
-        self._last += 1
-        return self._last
+        self.last += 1
+        return self.last
 
 
 class Shown:
-    """A region of the answer, in a list; ``sent`` is the content that it was last given, None: not yet."""
+    """A region of the answer, in a list; ``sent`` is the content that it was last given, None: not yet.
 
-    __slots__ = ("after", "before", "label", "region", "said", "sent")
+    Of several that can never change it is the last; then ``spans`` tell where their texts are kept, and ``first`` is
+    the label of the first.
+    """
+
+    __slots__ = ("after", "before", "first", "label", "region", "said", "sent", "spans")
 
     def __init__(self, region: int, said: Written, label: str) -> None:
         self.region = region
         self.said = said
-        self.label = label
+        self.label = self.first = label
+        self.spans: list[Span] | None = None
         self.sent: str | None = None
         self.before: Shown | None = None
         self.after: Shown | None = None
@@ -115,7 +129,7 @@ class Shelf:
     def insert(self, before: Shown, said: Written) -> Shown:
         """A new region just after one that is there."""
         after = before.after
-        label = between(before.label or None, after.label if after is not None else None)
+        label = between(before.label or None, after.first if after is not None else None)
         made = Shown(self.numbers.region(), said, label)
         made.before, made.after, before.after = before, after, made
         if after is None:
@@ -152,6 +166,8 @@ class Shelf:
 
     def content(self, shown: Shown, ends: bool) -> str:
         """What a region is to hold; ``ends``: whether what is before this part ends with an atomic value."""
+        if shown.spans is not None:
+            return self.numbers.archive.text(shown.spans)
         before = shown.before
         assert before is not None
         blank = shown.said.begins and (ends if before is self.anchor else before.said.ends)
@@ -164,7 +180,7 @@ class Shelf:
     def items(self) -> Iterator[tuple[str, str]]:
         """What is shown, in order: the label and the text of each region."""
         for shown in self:
-            yield self.order(shown), shown.said.text
+            yield self.order(shown), shown.said.text if shown.spans is None else self.content(shown, False)
 
     def anchors(self) -> Iterator[Shown]:
         """What its regions stand beside."""
@@ -182,7 +198,7 @@ class Shelf:
         """All regions as they have been told."""
         for shown in self:
             assert shown.before is not None
-            content = (shown.sent or "").encode()
+            content = (shown.sent or "" if shown.spans is None else self.content(shown, False)).encode()
             yield Emitted(After(region=shown.region, target=shown.before.region, content=content), self.order(shown))
 
     def tell(self, ends: bool) -> Iterator[Emitted]:
@@ -193,6 +209,8 @@ class Shelf:
         if self.anchor.after is not None:
             self.changed[self.anchor.after] = None  # the part before may end otherwise
         for shown in sorted(self.changed, key=_label):
+            if shown.spans is not None:
+                continue
             content = self.content(shown, ends)
             if shown.sent is None:
                 assert shown.before is not None
@@ -217,7 +235,7 @@ class Members(Shelf):
         super().__init__(path, numbers)
         self.journal = journal
         self.where = where
-        self.shown: dict[Member | Part, Shown] = {}
+        self.shown: dict[Member | Part | Sealed, Shown] = {}
         self.pending: list[tuple[int, Member | Part, Written]] = []
 
     def look(self) -> None:
@@ -267,6 +285,39 @@ class Members(Shelf):
             before, end = self.shown[member], rank + len(member.outcome)
         self.pending = []
 
+    def is_settled(self, member: Member | Part | Sealed) -> bool:
+        """Whether what is shown of a member has been told, and does not hang on what stands before it, as blanks do."""
+        shown = self.shown.get(member)
+        if isinstance(member, Sealed) or shown is None:
+            return isinstance(member, Sealed) or not member.outcome
+        return shown.sent is not None and not (shown.said.begins or shown.said.ends)
+
+    def seal(self, members: Iterable[Member | Part | Sealed], sealed: Sealed) -> None:
+        """What is shown of some members, side by side, can never change: their texts are not kept in memory."""
+        found = [self.shown.pop(member) for member in members if member in self.shown]
+        if found:
+            self.shown[sealed] = self._joined(found)
+
+    def join(self, left: Sealed, right: Sealed) -> None:
+        """Two such stretches, side by side, are one."""
+        self.seal([left, right], left)
+
+    def _joined(self, found: list[Shown]) -> Shown:
+        first, last = found[0], found[-1]
+        spans = first.spans or []
+        for shown in found:
+            if shown.spans is None:
+                joined(spans, [self.numbers.archive.put(shown.said.text)])
+            elif shown is not first:
+                joined(spans, shown.spans)
+            self.changed.pop(shown, None)
+        assert first.before is not None
+        first.before.after, last.before = last, first.before
+        last.first, last.spans, last.said, last.sent = first.first, spans, _LET_GO, ""
+        for shown in found[:-1]:
+            shown.before = shown.after = None
+        return last
+
     def _before(self, rank: int) -> Shown:
         """The region before the item of a rank."""
         top = self.journal.sequence(self.where)
@@ -313,6 +364,9 @@ class Computed(Shelf):
         if self.pending is None:
             return
         wanted, self.pending, self.fresh = self.pending, None, False
+        if len(wanted) == self.size == 1:
+            self.put(self.last, wanted[0])
+            return
         known: dict[Written, deque[Shown]] = {}
         for shown in self:
             known.setdefault(shown.said, deque()).append(shown)

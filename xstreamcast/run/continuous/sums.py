@@ -13,8 +13,10 @@ from typing import Any
 from xstreamcast.functions.total import Total
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.convert import atomize
-from xstreamcast.plan.algebra import Concat, Reduce, Reduction, Slice
+from xstreamcast.plan.algebra import Concat, Fold, Reduce, Reduction, Slice
+from xstreamcast.plan.decompose.folds import last_item
 from xstreamcast.run.continuous.order import COUNT, Entry, Monoid, Sequence
+from xstreamcast.run.continuous.runs import Run
 from xstreamcast.run.continuous.standing import ordered
 from xstreamcast.run.reductions import State
 
@@ -81,27 +83,64 @@ def contribution(reduction: Reduction, items: list[Item], fresh: Callable[[], St
     return len(items)
 
 
-def members(sequence: Sequence[Any]) -> Iterator[Any]:
-    """All visible members in document order, those in regions inside too."""
+def outcomes(sequence: Sequence[Any]) -> Iterator[list[Item]]:
+    """The items of all that is visible, in document order."""
     stack: list[Iterator[Entry[Any]]] = [iter(sequence)]
     while stack:
         entry = next(stack[-1], None)
         if entry is None:
             stack.pop()
         elif not entry.hidden:
-            inner = getattr(entry.item, "places", None)
-            if inner is None:
-                yield entry.item
+            item = entry.item
+            if isinstance(item, Run):
+                yield from [found for found in item.outcomes if found]
+            elif getattr(item, "places", None) is None:
+                yield item.outcome
             else:
                 stack.append(iter(content_of(entry)))
 
 
-def every(sequence: Sequence[Any]) -> Iterator[Any]:
-    """All members of a sequence, hidden ones and those inside of frames too."""
-    waiting = [sequence]
+def size(sequence: Sequence[Any], unit: int) -> int:
+    """How many members of a unit there are; of a fragment in a run, one."""
+    found, waiting = 0, [sequence]
     while waiting:
         for entry in waiting.pop():
-            if getattr(entry.item, "places", None) is None:
+            item = entry.item
+            if isinstance(item, Run):
+                found += len(item.fillings) - item.fillings.count(None)
+            elif getattr(item, "places", None) is None:
+                found += item.unit == unit
+                waiting += (item.inner or {}).values()
+            else:
+                waiting.append(content_of(entry))
+    return found
+
+
+def members(sequence: Sequence[Any]) -> Iterator[Any]:
+    """All visible members in document order, those in regions inside too. What stands in runs is opened."""
+    stack: list[Iterator[Entry[Any]]] = [iter(list(sequence))]
+    while stack:
+        entry = next(stack[-1], None)
+        if entry is None:
+            stack.pop()
+        elif not entry.hidden:
+            item = entry.item
+            if isinstance(item, Run):
+                stack.append(iter(item.opened()))
+            elif getattr(item, "places", None) is None:
+                yield item
+            else:
+                stack.append(iter(list(content_of(entry))))
+
+
+def every(sequence: Sequence[Any]) -> Iterator[Any]:
+    """All members of a sequence, hidden ones and those inside of frames too. What stands in runs is opened."""
+    waiting: list[Any] = [sequence]
+    while waiting:
+        for entry in list(waiting.pop()):
+            if isinstance(entry.item, Run):
+                waiting.append(entry.item.opened())
+            elif getattr(entry.item, "places", None) is None:
                 yield entry.item
                 waiting += (entry.item.inner or {}).values()
             else:
@@ -122,11 +161,13 @@ def value(reduction: Reduction, sequence: Sequence[Any], fresh: Callable[[], Sta
     """The value of a reduction."""
     match reduction:
         case Concat():
-            return ordered([item for member in members(sequence) for item in member.outcome])
+            return ordered([item for found in outcomes(sequence) for item in found])
         case Slice(first, last):
             return ordered(_slice(sequence, max(first, 1), last))
         case Reduce():
             return of_total(reduction, sequence.total, fresh)
+        case Fold() if reduction == last_item():
+            return _slice(sequence, max(sequence.total, 1), None)
     state = fresh()
     for member in members(sequence):
         state.add(member.outcome)
@@ -171,6 +212,9 @@ def member_at(sequence: Sequence[int], place: int) -> tuple[Any, int]:
         reach = rest
         entry = within.find(lambda count, reach=reach: count >= reach)  # type: ignore[misc]  # bound at once
         assert entry is not None, "there are as many items as the counts say"
+        if isinstance(entry.item, Run):
+            entry.item.opened()
+            continue
         rest -= within.before_here(entry)
         if getattr(entry.item, "places", None) is None:
             return entry.item, rest

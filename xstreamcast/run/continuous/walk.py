@@ -7,11 +7,13 @@ somewhere in the content: what fills these may be read with it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from xstreamcast.model.change import STREAM_NAMESPACE
-from xstreamcast.model.names import ATTRIBUTE, ELEMENT, intern
+from xstreamcast.model.content import Content, Opened
+from xstreamcast.model.names import ATTRIBUTE, ELEMENT
 from xstreamcast.run.continuous.mounts import (
+    HOLE,
+    MUTABLE,
     Above,
     Home,
     Member,
@@ -21,25 +23,28 @@ from xstreamcast.run.continuous.mounts import (
     side_by_side,
 )
 from xstreamcast.run.continuous.order import Entry, Sequence
+from xstreamcast.run.continuous.runs import gather, hole_at
 from xstreamcast.scan.automaton import DEAD
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Region
     from xstreamcast.run.continuous.live import Live
 
-HOLE: Final = intern(ELEMENT, STREAM_NAMESPACE, "hole")
-MUTABLE: Final = intern(ELEMENT, STREAM_NAMESPACE, "mutable")
-ID: Final = intern(ATTRIBUTE, "", "id")
-TSID: Final = intern(ATTRIBUTE, "", "tsid")
-
 Found = dict[int, list[Entry[Any]]]
 """By unit, the entries of what has been found, in order."""
 
 
 class Walk:
-    """One walk through a content. ``kept``: the occurrences that its holes had in the content before, by id."""
+    """One walk through a content. ``kept``: the occurrences that its holes had in the content before, by id.
 
-    __slots__ = ("base", "holes", "inline", "kept", "live", "mount", "new", "passed", "route", "tree")
+    ``gathers``: whether holes may be put into runs; then ``path`` has the holes that the content is in, and
+    ``numbers`` these and its own.
+    """
+
+    __slots__ = (
+        "base", "gathers", "holes", "inline", "kept", "live", "mount", "new", "numbers", "passed", "path", "route",
+        "tree",
+    )  # fmt: skip
 
     def __init__(
         self, live: Live, mount: Mount, kept: dict[int, list[Occurrence]], inline: Iterator[Region], holes: bool
@@ -53,6 +58,19 @@ class Walk:
         self.holes = holes
         self.new: list[Occurrence] = []
         self.passed: dict[int, int] = {}
+        self.gathers = holes and live.runs.taking and not kept and self._may_gather()
+
+    def _may_gather(self) -> bool:
+        """Whether nobody around reads what is in the holes, and none stands there twice."""
+        if next(self.mount.occurrence.readers(), None) is not None:
+            return False
+        content = self.mount.filling.content
+        if not isinstance(content, Opened | Content):
+            return False
+        regions = content.regions if isinstance(content, Opened) else [hole.region for hole in content.holes]
+        self.path = self.live.runs.path(self.mount)
+        self.numbers = self.path.union(regions)
+        return len(set(regions)) == len(regions)
 
     def run(self, found: Found) -> None:
         """Walk through all of it."""
@@ -70,6 +88,11 @@ class Walk:
         while child <= end:
             if kinds[child] == ELEMENT:
                 name = names[child]
+                if name == HOLE and self.gathers:
+                    behind = gather(self, child, state, above, around, found)
+                    if behind != child:
+                        child = behind
+                        continue
                 if name in (HOLE, MUTABLE):
                     self.hole(child, name == MUTABLE, state, above, around, found)
                 else:
@@ -143,15 +166,8 @@ class Walk:
     def hole(
         self, row: int, mutable: bool, state: int, above: Above | None, around: tuple[Member, ...], found: Found
     ) -> None:
-        live, route, tree = self.live, self.route, self.tree
-        number, tsid = 0, None
-        for at in range(row + 1, row + tree.size[row] + 1):
-            if tree.name[at] == ID:
-                number = int(tree.value[at] or 0)
-            elif tree.name[at] == TSID:
-                tsid = int(tree.value[at] or 0)
-            elif tree.kind[at] != ATTRIBUTE:
-                break
+        live, route = self.live, self.route
+        number, tsid = hole_at(self.tree, row)
         if not mutable and tsid is not None and not route.filler(state, tsid) and not live.holds_others(number, tsid):
             self.passed[number] = tsid
             return
@@ -164,7 +180,7 @@ class Walk:
             if mutable:
                 live.inlines.setdefault(number, []).append(occurrence)
             else:
-                live.holes.setdefault(number, []).append(occurrence)
+                live.stand(occurrence)
             self.new.append(occurrence)
         role = route.role(state)
         occurrence.parent, occurrence.above = self.mount, above
@@ -172,6 +188,9 @@ class Walk:
             occurrence.tsid = tsid
         occurrence.around = tuple([member for member in around if member.unit in role.reads]) if around else ()
         occurrence.places = {}
+        if occurrence.before or occurrence.after:
+            for place in side_by_side(occurrence):  # they stand where it stands
+                place.parent, place.above, place.around = self.mount, above, occurrence.around
         for unit, entries in found.items():
             if unit in role.below:
                 if unit not in occurrence.content:
