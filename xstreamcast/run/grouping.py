@@ -8,9 +8,9 @@ by number, that one has a state of its own from the moment the second of them ap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from itertools import product
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.atomic import Item, Untyped
@@ -20,6 +20,11 @@ from xstreamcast.model.function import Array, FunctionItem
 from xstreamcast.model.lexical import parse_double
 from xstreamcast.model.types import NUMERIC, TEXTUAL, describe
 from xstreamcast.run.reductions import State
+from xstreamcast.run.runtime.values import group_hash, group_value
+
+if TYPE_CHECKING:
+    from xstreamcast.model.collation import Collation
+    from xstreamcast.plan.algebra import Gather
 
 RAW: Final = 0
 NUMBER: Final = 1
@@ -152,3 +157,15 @@ def _number(key: Item) -> Hashable | None:
         found: Hashable = hash_key(key)
         return None if found is NAN_KEY else found
     return None
+
+
+def tuple_keys(
+    gather: Gather, collations: Iterable[Collation], values: Iterable[list[Item]]
+) -> tuple[list[Item | None], tuple[Hashable, ...]]:
+    """The grouping keys of a tuple, whose values begin with them; and what keys that are equal have in common."""
+    keys: list[Item | None] = []
+    for key, found in zip(gather.keys, values, strict=False):
+        if len(found) > 1:
+            raise error("XPTY0004", f"the grouping key ${key.var.lexical} has {len(found)} items")
+        keys.append(group_value(found[0] if found else None))
+    return keys, tuple([group_hash(key, used) for key, used in zip(keys, collations, strict=True)])

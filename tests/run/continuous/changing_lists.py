@@ -9,6 +9,7 @@ from emission import Followed, told
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.model.change import Change, Fill, Hide, Remove, Replace, Show
 from xstreamcast.model.serialise import serialise
+from xstreamcast.model.structure import Structure
 from xstreamcast.run.continuous.query import ContinuousQuery, continuous
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of
@@ -55,9 +56,9 @@ def changes(seed: int, count: int, keys: tuple[str, ...] = NUMBERS) -> list[Chan
     return made
 
 
-def hold(text: str, given: list[Change]) -> Followed:
+def hold(text: str, given: list[Change], structures: dict[str, Structure] | None = None) -> Followed:
     """T(q'(γ)) = q(T(γ)) after each change: of the answer, and of what has been told of it."""
-    followed, materialiser, query = Followed(text), Materialiser(), compile(text)
+    followed, materialiser, query = Followed(text, structures), Materialiser(), compile(text)
     for number, change in enumerate(given, 1):
         materialiser.apply(change)
         followed.feed(change)

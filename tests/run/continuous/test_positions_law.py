@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from wide_sections import changes, hold
+from changing_lists import hold
+from wide_sections import STRUCTURE, changes
 
 PARENTS = (
     "//s/b[2]",
@@ -126,5 +127,5 @@ def over_stream(text: str) -> str:
 @pytest.mark.parametrize("structured", [True, False], ids=["structure", "none"])
 @pytest.mark.parametrize("text", [*PARENTS, *NUMBERS, *CHOICES, *FOLDS])
 def test_positions_follow(text: str, structured: bool) -> None:
-    followed = hold(over_stream(text), changes(len(text) + structured, 36), structured)
+    followed = hold(over_stream(text), changes(len(text) + structured, 36), {"s": STRUCTURE} if structured else None)
     assert followed.journal.plan.strategy.value == "stream"

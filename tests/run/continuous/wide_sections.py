@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from changing_lists import without_message
-from emission import Followed, told
-
-from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.model.change import After, Before, Change, Fill, Hide, Remove, Replace, Show
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.run.query import compile
-from xstreamcast.run.streams import view_of
 
 STRUCTURE = parse_structure(
     '<tag id="1" name="r"><tag id="8" name="t"/><tag id="2" name="s"><tag id="3" name="t"/>'
@@ -67,19 +61,3 @@ def changes(seed: int, count: int) -> list[Change]:
             of = Remove if kind < 0.8 else Hide if kind < 0.9 else Show
             made.append(of(region=random.choice([hole, hole, number, *inserted[1:][-2:]])))
     return made
-
-
-def hold(text: str, given: list[Change], structured: bool) -> Followed:
-    """T(q'(γ)) = q(T(γ)) after each change: of the answer, and of what has been told of it."""
-    followed = Followed(text, {"s": STRUCTURE} if structured else None)
-    materialiser, query = Materialiser(), compile(text)
-    for number, change in enumerate(given, 1):
-        materialiser.apply(change)
-        followed.feed(change)
-        document = materialiser.text()
-        node = view_of(document.encode(), "stream:s")
-        expected = told(lambda node=node: query(streams=lambda _: node, now="2003-11-30").items())  # type: ignore[misc]
-        where = f"{text}\nafter change {number}: {change}\nT: {document}\nwanted: {expected}"
-        assert without_message(followed.answer) == without_message(expected), where
-        assert without_message(followed.shown) == without_message(expected), where
-    return followed

@@ -23,8 +23,8 @@ from xstreamcast.run.continuous.derived import Bodied, Ordered, Part, place_of, 
 from xstreamcast.run.continuous.order import Entry, Monoid, Sequence
 from xstreamcast.run.continuous.standing import Place, ordered
 from xstreamcast.run.continuous.sums import contribution, member_at, monoid_of, of_total
+from xstreamcast.run.grouping import tuple_keys
 from xstreamcast.run.runtime.order import OrderSpec
-from xstreamcast.run.runtime.values import group_hash, group_value
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.engine import Continuous, Number
@@ -249,12 +249,7 @@ class Gathered(Bodied):
                 self.rows[member] = made
 
     def _row(self, place: Place, values: list[list[Item]]) -> _Row:
-        keys: list[Item | None] = []
-        for key, found in zip(self.gather.keys, values, strict=False):
-            if len(found) > 1:
-                raise error("XPTY0004", f"the grouping key ${key.var.lexical} has {len(found)} items")
-            keys.append(group_value(found[0] if found else None))
-        known = tuple([group_hash(key, used) for key, used in zip(keys, self.collations, strict=True)])
+        keys, known = tuple_keys(self.gather, self.collations, values)
         columns = values[self.width :]
         group = self.groups.get(known)
         if group is None:

@@ -13,13 +13,14 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from xstreamcast.errors import XStreamError, error
+from xstreamcast.errors import XStreamError
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.collation import Collation
 from xstreamcast.model.function import Array
 from xstreamcast.plan.algebra import Concat, Gather
+from xstreamcast.run.grouping import tuple_keys
 from xstreamcast.run.reductions import State
-from xstreamcast.run.runtime.values import group_hash, group_value
+from xstreamcast.run.runtime.values import group_hash
 from xstreamcast.run.units import Evaluation
 from xstreamcast.spark.partials import Partial, add_partial, partial_of
 from xstreamcast.spark.relational.keys import coarse_key
@@ -67,12 +68,7 @@ class Gathering:
         """Take the next tuple."""
         assert isinstance(row, Array)
         values = list(row.members())
-        keys: list[Item | None] = []
-        for key, found in zip(self.gather.keys, values, strict=False):
-            if len(found) > 1:
-                raise error("XPTY0004", f"the grouping key ${key.var.lexical} has {len(found)} items")
-            keys.append(group_value(found[0] if found else None))
-        known = tuple([group_hash(key, used) for key, used in zip(keys, self.collations, strict=True)])
+        keys, known = tuple_keys(self.gather, self.collations, values)
         group = self.groups.get(known)
         if group is None:
             states = [None if kept else self.fresh(number) for number, kept in enumerate(self.kept)]
