@@ -164,9 +164,9 @@ async def _listen(session: ClientSession, address: Address, state: Reception) ->
             address.url("/tune", **asked), heartbeat=_SILENCE, max_msg_size=MESSAGE_LIMIT
         )
     except WSServerHandshakeError as refusal:
-        hint = "xcast serve lists its streams at /streams" if refusal.status == 404 else ""
-        what = f"there is no stream {address.stream!r}" if refusal.status == 404 else f"status {refusal.status}"
-        raise error("XSC0102", f"the server refuses: {what}", hint=hint) from None
+        unknown = f"there is no stream {address.stream!r} (xcast listen --list shows which there are)"
+        what = unknown if refusal.status == 404 else f"status {refusal.status}"
+        raise error("XSC0102", f"the server refuses: {what}") from None
     async with connection:
         async for received in connection:
             if received.type is WSMsgType.BINARY:
