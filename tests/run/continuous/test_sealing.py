@@ -199,3 +199,15 @@ def test_what_came_before_somebody_followed_it_is_let_go_of_too() -> None:
     queries.feed(Fill(region=9999, tsid=2, content=b"<section/>"), "s")
     assert [query.text()[-9:] for query in queries.queries] == ["<x>21</x>", "20"]
     assert queries.associations["s"].sizes()["regions"] == 1
+
+
+@pytest.mark.parametrize("seals", [True, False], ids=["let go of", "told again by somebody"])
+def test_what_must_be_told_again_is_kept_also_when_the_plan_is_another(seals: bool) -> None:
+    query = xstreamcast.continuous('stream("s")//x/..')  # can be followed once there is a structure
+    query.inflow.seals = seals
+    changes = [*records(3), Fill(region=9999, tsid=2, content=b"<section/>")]
+    for part in (changes[:3], [STRUCTURE], changes[3:]):
+        query.feed_many(part, "s")
+    query.feed_many([Freeze(region=change.region) for change in reversed(changes)], "s")
+    assert query.text() == "".join(f"<b><x>{number}</x></b>" for number in (2, 3, 4))
+    assert (query.state()["streams"]["s"]["sealed"] > 0) == seals

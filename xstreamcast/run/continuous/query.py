@@ -447,10 +447,14 @@ class ContinuousQuery:
         associations = self._associations()
         self._replan(associations)
         self._output = Output(self._followed(associations))
-        if self.inflow.seals:
-            self._output.seal(associations)
+        self._seal(self._output)
         self._announce(associations)
         self._tell(self._output.begin())
+
+    def _seal(self, output: Output) -> None:
+        """Let what follows the streams now go of what is closed, unless somebody must be able to tell it again."""
+        if self.inflow.seals:
+            output.seal(self._associations())
 
     def _followed(self, associations: Mapping[str, Association]) -> Journal | Recomputed:
         """What follows the streams as they are known now."""
@@ -512,7 +516,7 @@ class ContinuousQuery:
             for name, live in journal.live.items():
                 associations[name].leave(live)
             output.turn(self._followed(associations))
-            output.seal(associations)
+            self._seal(output)
 
     def _announce(self, associations: Mapping[str, Association]) -> None:
         """The structure of the answer, by those of the streams as they are known now: it is told before changes are."""
