@@ -60,7 +60,7 @@ def spread(inflow: Inflow, structures: dict[str, Structure], size: int, job: Job
     structure = structures.get(stream) or structures.get("")
     if structure is None:
         raise _refused("the tag structure must be known beforehand")
-    plan = query._plan
+    plan = query.plan
     units = [unit for one in plan.passes for unit in one.units]
     if plan.strategy is not Strategy.STREAM or len(units) != 1 or plan.output != (units[0],) or units[0].needs:
         raise _refused("the query is more than one loop over the records of its stream")

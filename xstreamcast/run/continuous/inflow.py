@@ -61,8 +61,8 @@ class Inflow:
         self.sources: dict[str, str] = {}
         self.associations: dict[str, Association] = {}
         self.finished: set[str] = set()
-        self._mark: Instant = START
         """The streams that bring nothing more."""
+        self._mark: Instant = START
         self.rooted = False
         self.seals = True
         """Whether what can never change is let go of; not by who must be able to tell all of it again (Spark)."""

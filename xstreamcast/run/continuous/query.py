@@ -28,9 +28,7 @@ from xstreamcast.model.change import ROW, Change, to_row
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.model.time import START, Instant
-from xstreamcast.plan.algebra import Plan, Reduce, Strategy, Unit
-from xstreamcast.plan.decompose.one_root import names_elements, rests_on_one_root
-from xstreamcast.plan.decompose.plan import plan as decompose
+from xstreamcast.plan.algebra import Plan, Strategy
 from xstreamcast.plan.explain.changes import recomputed
 from xstreamcast.plan.modes.rewrite import EMISSIONS as EMISSIONS
 from xstreamcast.plan.modes.rewrite import Emission, Modes, rewrite
@@ -41,9 +39,10 @@ from xstreamcast.run.continuous.emit import Output
 from xstreamcast.run.continuous.horizon import looks_at_clock
 from xstreamcast.run.continuous.inflow import CLOCKS, Arriving, Clock, Inflow
 from xstreamcast.run.continuous.journal import Journal, Noted
+from xstreamcast.run.continuous.planned import Planned, known_structures
 from xstreamcast.run.continuous.share import Association, Recomputed
 from xstreamcast.run.continuous.shelf import Emitted
-from xstreamcast.run.continuous.sums import size
+from xstreamcast.run.continuous.sizes import sizes
 from xstreamcast.run.library import Library
 from xstreamcast.run.query import Query, Result, compile
 from xstreamcast.run.streams import view_of
@@ -180,14 +179,10 @@ class ContinuousQuery:
         self._docs = docs
         module = query.executable.program.module
         self.modes: Modes = rewrite(module, emit)
-        self._plan: Plan = decompose(self.modes.module, streams=True, changing=True)
         parts = [part for one in (module, *module.imported) for part in descendants(one)]
         self.streams = tuple(dict.fromkeys(found for part in parts if (found := _stream(part)) is not None))
         self.timely = any(map(looks_at_clock, parts))
-        self._rests_on_one_root = rests_on_one_root(parts)
-        self._names_elements = names_elements(parts)
-        self._spelled: dict[str, Structure] = {}
-        """The tag structures by which the plan spells paths out."""
+        self._planned = Planned(self.modes.module, parts)
         self._output: Output | None = None
         self._anew: Anew | None = None
         self._moment: Instant = START
@@ -245,6 +240,11 @@ class ContinuousQuery:
             self.seq += 1
             made.append(dict(zip(ROW, to_row(change, self.name, self.seq, order), strict=True)))
         return made
+
+    @property
+    def plan(self) -> Plan:
+        """How it is computed, as its streams are known now."""
+        return self._planned.plan
 
     @property
     def output(self) -> Output | None:
@@ -327,13 +327,13 @@ class ContinuousQuery:
         """What of the query no open hole is asked for about: in mode certain it waits for the end of its streams."""
         if self.modes.emission == "eager":
             return ()
-        return ("the query as a whole",) if self._plan.strategy is Strategy.NONE else self.modes.reasons
+        return ("the query as a whole",) if self.plan.strategy is Strategy.NONE else self.modes.reasons
 
     def at_first(self) -> str | XStreamError:
         """The answer before anything has come."""
         try:
             if self.modes.emission == "certain":
-                return "" if self._plan.strategy is Strategy.NONE else serialise(self._journal({}).answer())
+                return "" if self.plan.strategy is Strategy.NONE else serialise(self._journal({}).answer())
             return serialise(self.query(streams=_nothing, docs=self._docs, variables=self._variables).items())
         except XStreamError as failure:
             return failure
@@ -344,25 +344,10 @@ class ContinuousQuery:
         ``holders`` for their hole ids only, how many holes stand ``in_runs``, and how many versions and events were let
         go of (``discarded``); of each operator its members; how many items are shown, and how many evaluations there
         have been; how long the versions and events of each tag are kept (``retention``)."""
-        output = self._up_to_date()
-        journal = output.journal
-        streams: dict[str, dict[str, int]] = {
-            name: one.sizes()
-            for name, one in self.inflow.associations.items()
-            if name in self.streams or not self.streams
-        }
-        for name, live in journal.live.items() if isinstance(journal, Journal) else ():
-            streams.setdefault(name, {}).update(opened=live.walked, holders=live.holders, in_runs=live.runs.standing)
-        operators: list[dict[str, Any]] = []
-        if isinstance(journal, Journal):
-            for name, live in journal.live.items():
-                for number, unit in enumerate(live.route.units):
-                    found = live.top.get(number)
-                    count = None if found is None else size(found, number)
-                    operators.append({"stream": name, "operator": _operator(unit), "members": count})
-        evaluated = journal.evaluated if isinstance(journal, Journal) else None
-        made = {"streams": streams, "operators": operators, "shown": output.size, "evaluated": evaluated}
-        return made | {"retention": {name: self.inflow.association(name).retention.told() for name in streams}}
+        output, known = self._up_to_date(), self.inflow.associations
+        made = sizes(output, {name: one for name, one in known.items() if name in self.streams or not self.streams})
+        retained = {name: self.inflow.association(name).retention.told() for name in made["streams"]}
+        return made | {"retention": retained}
 
     # ---------------------------------------------------------------------------------------------- going on
 
@@ -376,8 +361,8 @@ class ContinuousQuery:
         structure = self.inflow.association(stream).structure
         if structure is None or not isinstance(self._begun().journal, Journal):
             return {}
-        structures = {name: one.structure for name, one in self._associations().items() if one.structure is not None}
-        kept = retention(self._plan, structures).get(stream, {})
+        structures = known_structures(self._associations())
+        kept = retention(self.plan, structures).get(stream, {})
         # Whether something is still open may be asked of what has passed.
         return kept if self.modes.emission == "eager" else dict.fromkeys(kept, EVERYTHING)
 
@@ -426,10 +411,10 @@ class ContinuousQuery:
     def _journal(self, structures: Mapping[str, Structure]) -> Journal:
         """The query, to be followed by difference, before anything has come."""
         if self.modes.emission == "eager":
-            return Journal(self._plan, self._evaluation(), structures)
+            return Journal(self.plan, self._evaluation(), structures)
         from xstreamcast.run.continuous.modes import Modal
 
-        return Modal(self.modes, self._plan, self._evaluation(), structures)
+        return Modal(self.modes, self.plan, self._evaluation(), structures)
 
     def _evaluation(self) -> Evaluation:
         given = self.query.given(self._variables)
@@ -445,7 +430,7 @@ class ContinuousQuery:
     def _begin(self) -> None:
         self._moment = self.inflow.now
         associations = self._associations()
-        self._replan(associations)
+        self._planned.again(associations)
         self._output = Output(self._followed(associations))
         self._seal(self._output)
         self._announce(associations)
@@ -458,49 +443,27 @@ class ContinuousQuery:
 
     def _followed(self, associations: Mapping[str, Association]) -> Journal | Recomputed:
         """What follows the streams as they are known now."""
-        self.recomputed = self._reason(associations)
+        self.recomputed = self._planned.obstacle(associations)
         if self.recomputed:
             self.inflow.keep_all()
             return Recomputed(self.query, self._ask)
-        structures = {name: one.structure for name, one in associations.items() if one.structure is not None}
+        structures = known_structures(associations)
         journal = self._journal(structures)
         for name, live in journal.live.items():
             assert isinstance(live, Noted)
             live.assume_rooted = self.inflow.rooted
-            live.route.spelled = name in self._spelled
+            live.route.spelled = name in self._planned.spelled
             associations[name].adopt(live)
             if associations[name].ended or name in self.inflow.finished:
                 journal.close(name)
         journal.settle()
         # on what is read of the documents, or from items that are kept
-        self.recomputed = "; ".join(dict.fromkeys(each.reason for each in recomputed(self._plan)))
+        self.recomputed = "; ".join(dict.fromkeys(each.reason for each in recomputed(self.plan)))
         return journal
-
-    def _replan(self, associations: Mapping[str, Association]) -> bool:
-        """Plan the query by what is known of its streams now; whether that is another plan.
-
-        One that has other than one element at its top is a forest. Where nothing but the tag structures tells what is
-        around the elements that the query looks for, its paths are spelled out by these.
-        """
-        forests, structures = self._forests(), self._spelled
-        odd = {name for name, one in associations.items() if not (one.standing.of_one_root or one.skipped)}
-        if self._rests_on_one_root and self._names_elements:
-            forests |= odd
-        if structures or self._plan.strategy is Strategy.PROJECT:
-            structures = {name: one.structure for name, one in associations.items() if one.structure is not None}
-        if (forests, structures) == (self._forests(), self._spelled):
-            return False
-        self._spelled = structures
-        self._plan = decompose(self.modes.module, streams=True, changing=True, forests=forests, structures=structures)
-        return True
-
-    def _forests(self) -> set[str]:
-        """The streams that the plan takes to have any number of elements at their top."""
-        return {source.uri for source in self._plan.sources if source.forest and source.uri is not None}
 
     def _associations(self) -> dict[str, Association]:
         if not self._read:
-            names = {*self.streams, *[source.uri or "" for source in self._plan.sources if source.stream]}
+            names = {*self.streams, *[source.uri or "" for source in self.plan.sources if source.stream]}
             self._read = {name: self.inflow.association(name) for name in names}
         return self._read
 
@@ -512,7 +475,7 @@ class ContinuousQuery:
             return
         self._known = known
         self._announce(associations)
-        if isinstance(journal, Journal) and (self._replan(associations) or self._reason(associations)):
+        if isinstance(journal, Journal) and (self._planned.again(associations) or self._planned.obstacle(associations)):
             for name, live in journal.live.items():
                 associations[name].leave(live)
             output.turn(self._followed(associations))
@@ -523,29 +486,11 @@ class ContinuousQuery:
         from xstreamcast.plan.result.structure import ResultStructure
 
         if self._shape is None:
-            self._shape = ResultStructure(self.query.executable.program.module, self._plan)
-        structures = {name: one.structure for name, one in associations.items() if one.structure is not None}
+            self._shape = ResultStructure(self.query.executable.program.module, self.plan)
+        structures = known_structures(associations)
         found = self._shape.derive(structures)
         if found is not None and found != self.structure:
             self.structure = found
-
-    def _reason(self, associations: Mapping[str, Association]) -> str:
-        """Why the query must be computed anew at every change, if it must."""
-        if self._plan.strategy is Strategy.NONE:
-            return "it reads its streams in a way that is known only when it runs"
-        if any(not source.stream for source in self._plan.sources):
-            return "it reads a stored document beside its streams"
-        structures = [one.structure for one in associations.values() if one.structure is not None]
-        if any(structure.unnamed for structure in structures):
-            return "a stream has no root element of its own"
-        if any(one.named for one in associations.values()):
-            return "a stream has documents with names"
-        forests = self._forests()
-        odd = [name for name, one in associations.items() if not (one.standing.of_one_root or one.skipped)]
-        rests = self._rests_on_one_root and not forests.issuperset(odd)
-        if any(rests or associations[name].standing.besides for name in odd):
-            return "a stream has other than one element at its top"
-        return ""
 
     def _ask(self) -> list[Item]:
         """q(T(γ)), from scratch."""
@@ -562,7 +507,7 @@ class ContinuousQuery:
 
     def _ask_in_mode(self) -> list[Item]:
         """… where holes are open. What is not looked into is not certain, and judged as it stands on trial."""
-        if self._plan.strategy is Strategy.NONE:
+        if self.plan.strategy is Strategy.NONE:
             return [] if self.modes.emission == "certain" else self._asked()
         from xstreamcast.run.continuous.marked_view import Anew, marked_view
 
@@ -605,9 +550,3 @@ def _stream(part: ast.Node) -> str | None:
         name = part.args[0]
         return name.value if isinstance(name, ast.StringLiteral) else None
     return None
-
-
-def _operator(unit: Unit) -> str:
-    """A unit in the words of the algebra."""
-    reduction = unit.reduction
-    return reduction.function if isinstance(reduction, Reduce) else type(reduction).__name__.lower()

@@ -1,0 +1,76 @@
+"""The plan of a query over streams, which what is known of the streams may change, and why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from xstreamcast.plan.algebra import Plan, Strategy
+from xstreamcast.plan.decompose.one_root import names_elements, rests_on_one_root
+from xstreamcast.plan.decompose.plan import plan
+
+if TYPE_CHECKING:
+    from xstreamcast.lang import ast
+    from xstreamcast.model.structure import Structure
+    from xstreamcast.run.continuous.share import Association
+
+
+class Planned:
+    """``plan`` is that of the query as its streams are known. ``spelled``: the structures by which it spells paths out.
+
+    ``parts``: all of the query, to see what it takes for granted.
+    """
+
+    def __init__(self, module: ast.Module, parts: Collection[ast.Node]) -> None:
+        self.module = module
+        self.plan: Plan = plan(module, streams=True, changing=True)
+        self.spelled: dict[str, Structure] = {}
+        self._rests_on_one_root = rests_on_one_root(parts)
+        self._names_elements = names_elements(parts)
+
+    def again(self, associations: Mapping[str, Association]) -> bool:
+        """Plan the query by what is known of its streams now; whether that is another plan.
+
+        One that has other than one element at its top is a forest. Where nothing but the tag structures tells what is
+        around the elements that the query looks for, its paths are spelled out by these.
+        """
+        forests, structures = self._forests(), self.spelled
+        if self._rests_on_one_root and self._names_elements:
+            forests |= _odd(associations)
+        if structures or self.plan.strategy is Strategy.PROJECT:
+            structures = known_structures(associations)
+        if (forests, structures) == (self._forests(), self.spelled):
+            return False
+        self.spelled = structures
+        self.plan = plan(self.module, streams=True, changing=True, forests=forests, structures=structures)
+        return True
+
+    def _forests(self) -> set[str]:
+        """The streams that the plan takes to have any number of elements at their top."""
+        return {source.uri for source in self.plan.sources if source.forest and source.uri is not None}
+
+    def obstacle(self, associations: Mapping[str, Association]) -> str:
+        """Why the query must be computed anew at every change, if it must."""
+        if self.plan.strategy is Strategy.NONE:
+            return "it reads its streams in a way that is known only when it runs"
+        if any(not source.stream for source in self.plan.sources):
+            return "it reads a stored document beside its streams"
+        if any(structure.unnamed for structure in known_structures(associations).values()):
+            return "a stream has no root element of its own"
+        if any(one.named for one in associations.values()):
+            return "a stream has documents with names"
+        odd = _odd(associations)
+        rests = self._rests_on_one_root and not self._forests().issuperset(odd)
+        if any(rests or associations[name].standing.besides for name in odd):
+            return "a stream has other than one element at its top"
+        return ""
+
+
+def _odd(associations: Mapping[str, Association]) -> set[str]:
+    """The streams that have come to have other than one element at their top."""
+    return {name for name, one in associations.items() if not (one.standing.of_one_root or one.skipped)}
+
+
+def known_structures(associations: Mapping[str, Association]) -> dict[str, Structure]:
+    """The tag structures that streams have, by their names."""
+    return {name: one.structure for name, one in associations.items() if one.structure is not None}
