@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 
@@ -11,6 +12,7 @@ import pytest
 import xstreamcast
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
+from xstreamcast.model.atomic import Item
 from xstreamcast.model.change import (
     After,
     Before,
@@ -213,9 +215,9 @@ class Held:
         )
 
 
-def _told(ask: object) -> str:
+def _told(ask: Callable[[], Iterable[Item]]) -> str:
     try:
-        return serialise(ask())  # type: ignore[operator]
+        return serialise(ask())
     except XStreamError as failure:
         return f"error {failure.code}"
 

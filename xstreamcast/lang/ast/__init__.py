@@ -16,6 +16,7 @@ What the parser already simplifies, so that later stages see one form:
 from __future__ import annotations
 
 from xstreamcast.lang.ast.constructors import (
+    CONSTRUCTORS,
     ComputedAttribute,
     ComputedComment,
     ComputedDocument,
@@ -165,6 +166,7 @@ from xstreamcast.lang.ast.xcql import (
 
 __all__ = [
     "ALLEN",
+    "CONSTRUCTORS",
     "FLWOR",
     "NOWHERE",
     "AllenComparison",

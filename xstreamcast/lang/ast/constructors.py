@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xstreamcast.lang.ast.node import Expr, Node, node
 
@@ -106,3 +106,10 @@ class ComputedNamespace(Expr):
 
     prefix: str | Expr
     uri: Expr
+
+
+CONSTRUCTORS: Final = (
+    DirectElement, DirectComment, DirectPI, ComputedDocument, ComputedElement, ComputedAttribute, ComputedText,
+    ComputedComment, ComputedPI, ComputedNamespace,
+)  # fmt: skip
+"""All that make a node: each evaluation makes another."""

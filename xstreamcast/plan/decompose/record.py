@@ -60,14 +60,7 @@ _CONSUMING: Final = (
     ast.Range,
     ast.CastAs,
     ast.CastableAs,
-    ast.DirectElement,
-    ast.ComputedDocument,
-    ast.ComputedElement,
-    ast.ComputedAttribute,
-    ast.ComputedText,
-    ast.ComputedComment,
-    ast.ComputedPI,
-    ast.ComputedNamespace,
+    *ast.CONSTRUCTORS,
     ast.StringConstructor,
 )
 """What atomises or copies its operands: no node of them is in the value."""

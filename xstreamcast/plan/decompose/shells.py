@@ -14,7 +14,8 @@ from xstreamcast.model.types import AtomicType
 from xstreamcast.plan.algebra import VarName
 
 _ELEMENTS = ("child", "descendant")
-_MADE = (ast.DirectElement, ast.ComputedElement, ast.ComputedText, ast.ComputedComment, ast.ComputedPI)
+CHILDREN = (ast.DirectElement, ast.ComputedElement, ast.ComputedText, ast.ComputedComment, ast.ComputedPI)
+"""What makes a node that may be the child of another."""
 _ATOMS = (
     ast.StringLiteral,
     ast.IntegerLiteral,
@@ -77,4 +78,4 @@ def only_content(items: ast.Expr) -> bool:
         case ast.FunctionCall(name=name, args=args):
             entry = lookup(name.uri or "", name.local, len(args)) if name.uri == FN else None
             return entry is not None and isinstance(entry.result.item, AtomicType)
-    return isinstance(items, (*_MADE, *_ATOMS))
+    return isinstance(items, (*CHILDREN, *_ATOMS))

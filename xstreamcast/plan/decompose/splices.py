@@ -11,10 +11,8 @@ from __future__ import annotations
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import rebuild
 from xstreamcast.plan.algebra import Gather, Rank, Sort, Unit, VarName, in_parts
-from xstreamcast.plan.decompose.shells import mentions, stands
+from xstreamcast.plan.decompose.shells import CHILDREN, mentions, stands
 from xstreamcast.plan.passes.shapes import nodes
-
-_MADE = (ast.DirectElement, ast.ComputedElement, ast.ComputedText, ast.ComputedComment, ast.ComputedPI)
 
 
 def splices(part: ast.Expr, unit: Unit) -> bool:
@@ -58,4 +56,4 @@ def _gives_nodes(e: ast.Expr) -> bool:
         return _gives_nodes(e.result)
     if isinstance(e, ast.Sequence):
         return all(map(_gives_nodes, e.items))
-    return nodes(e) or isinstance(e, _MADE)
+    return nodes(e) or isinstance(e, CHILDREN)

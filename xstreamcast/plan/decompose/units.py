@@ -45,17 +45,6 @@ from xstreamcast.scan.path import Path
 _DOWN: Final = ("child", "descendant", "descendant-or-self", "attribute", "self")
 _MERGING: Final = (ast.NodeComparison, ast.Union, ast.Intersect, ast.Except, ast.Root)
 _NAME_FUNCTIONS: Final = frozenset(("name", "local-name", "namespace-uri", "node-name"))
-_MAKING: Final = (
-    ast.DirectElement,
-    ast.DirectComment,
-    ast.DirectPI,
-    ast.ComputedDocument,
-    ast.ComputedElement,
-    ast.ComputedAttribute,
-    ast.ComputedText,
-    ast.ComputedComment,
-    ast.ComputedPI,
-)
 
 
 def named(variable: VarName) -> ast.Name:
@@ -487,7 +476,7 @@ class Decomposition:
         found: list[ast.LetClause] = []
         for name, clause in reversed(self.lets.items()):
             if name in wanted:
-                if any(isinstance(part, _MAKING) for part in descendants(clause.value)):
+                if any(isinstance(part, ast.CONSTRUCTORS) for part in descendants(clause.value)):
                     raise Blocking(clause.value, "nodes made once are used all over the document")
                 found.append(clause)
                 wanted |= free(clause.value)

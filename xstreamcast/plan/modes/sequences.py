@@ -49,14 +49,7 @@ _ATOMISING: Final = (
 )
 _BY_NODE: Final = (ast.NodeComparison, ast.InstanceOf, ast.TreatAs, ast.Intersect, ast.Except)
 _COPYING: Final = (
-    ast.DirectElement,
-    ast.ComputedDocument,
-    ast.ComputedElement,
-    ast.ComputedAttribute,
-    ast.ComputedText,
-    ast.ComputedComment,
-    ast.ComputedPI,
-    ast.ComputedNamespace,
+    *ast.CONSTRUCTORS,
     ast.MapConstructor,
     ast.SquareArray,
     ast.CurlyArray,

@@ -70,17 +70,8 @@ class Analysis:
         return known
 
 
-_CONSTRUCTORS = (
-    ast.DirectElement,
-    ast.DirectComment,
-    ast.DirectPI,
-    ast.ComputedDocument,
-    ast.ComputedElement,
-    ast.ComputedAttribute,
-    ast.ComputedText,
-    ast.ComputedComment,
-    ast.ComputedPI,
-    ast.ComputedNamespace,
+_OTHER_EACH_TIME = (
+    *ast.CONSTRUCTORS,
     ast.InlineFunction,
     ast.DynamicCall,
     ast.NamedFunctionRef,
@@ -90,7 +81,7 @@ _UNREPEATABLE = frozenset({"error", "trace", "random-number-generator", "parse-x
 
 
 def _repeatable(e: ast.Node) -> bool:
-    if isinstance(e, _CONSTRUCTORS):
+    if isinstance(e, _OTHER_EACH_TIME):
         return False
     if isinstance(e, ast.FunctionCall):
         return e.name.uri in (FN, STREAM) and e.name.local not in _UNREPEATABLE
