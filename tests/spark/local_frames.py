@@ -119,6 +119,12 @@ class LocalFrame:
 
         return self._then("join", change, [*self.columns, *more])
 
+    def where(self, condition: str) -> LocalFrame:
+        columns = [each.removesuffix(" IS NOT NULL") for each in condition.split(" OR ")]
+        return self._then(
+            "filter", lambda: [[row for row in p if any(row[c] is not None for c in columns)] for p in self.parts]
+        )
+
     def select(self, *columns: str) -> LocalFrame:
         return LocalFrame(
             list(columns), lambda: [[{c: row[c] for c in columns} for row in p] for p in self.parts], self.log

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
+from local_frames import LocalSpark
 from relational_queries import BROADCAST, GROUPS, JOINS, QUERIES, SORTS, document
 from rest_samples import NOW, document_of, spread_here
 from test_rest_queries import XMARK, is_error, said, site
 
 from xstreamcast import explain
+from xstreamcast.errors import XStreamError
 from xstreamcast.plan.algebra import Gather, Sort
+from xstreamcast.plan.projection.project import describe
 from xstreamcast.run.query import compile, query
-from xstreamcast.spark.at_rest import relational_plan
+from xstreamcast.spark.at_rest import prepare, relational_plan
 from xstreamcast.spark.indexing import forget_seams
 from xstreamcast.spark.relational import gathering, lookups
 from xstreamcast.spark.relational.plan import Relational
 from xstreamcast.spark.stages import stages_of
+from xstreamcast.spark.transport import columns
 
 TOLD = (*QUERIES[::3], *[path.read_text() for path in XMARK])
+(NINE,) = (path for path in XMARK if path.stem == "q09")
 STAGES = ("tasks", "union", "join", "exchange", "sort", "order", "limit", "coalesce")
 
 
@@ -39,6 +45,48 @@ def test_what_is_joined_grouped_or_sorted_is_the_embedded_answer(tmp_path: Path,
         expected = said(query(text, context=made.source(), now=NOW))
         found = said(spread_here(text, made, step))
         assert found == expected or (is_error(found) and is_error(expected)), (text, made.path, step)
+    forget_seams()
+
+
+@pytest.mark.parametrize("number", range(len(JOINS)))
+def test_what_is_looked_up_brings_along_what_the_query_sees_of_it(tmp_path: Path, number: int) -> None:
+    text = JOINS[number].replace("//", "/r/")
+    for seed, step in ((3 * number, 60), (3 * number + 2, 150)):
+        made = document_of(tmp_path, document(seed), f"{seed}.xml")
+        expected = said(query(text, context=made.source(), now=NOW))
+        found = said(spread_here(text, made, step))
+        assert found == expected or (is_error(found) and is_error(expected)), (text, made.path, step)
+    forget_seams()
+
+
+def test_of_an_element_that_is_looked_up_no_more_is_read_than_the_query_sees() -> None:
+    plan = planned(NINE.read_text())
+    read = [path for variable in plan.joined for path in describe(plan.scan(variable).targets)]
+    assert sorted(read) == [
+        "/site/closed_auctions/closed_auction/buyer/@person",
+        "/site/closed_auctions/closed_auction/itemref/@item",
+        "/site/regions/europe/item/@id",
+        "/site/regions/europe/item/name/text()",
+    ]
+    whole = planned("for $a in /r/a return <p>{ /r/b[y = $a/x] }</p>")
+    assert [describe(whole.scan(variable).targets) for variable in whole.joined] == [["/r/b (whole)"]]
+
+
+@pytest.mark.parametrize("number", range(len((*GROUPS, *SORTS))))
+def test_an_answer_in_rows_has_the_text_of_each_item(tmp_path: Path, number: int) -> None:
+    text = (*GROUPS, *SORTS)[number]
+    made = document_of(tmp_path, document(3 * number), f"{number}.xml")
+    spark: Any = LocalSpark()
+    try:
+        expected = [*zip(*columns(list(query(text, context=made.source(), now=NOW))), strict=True)]
+    except XStreamError:
+        with pytest.raises(XStreamError):
+            prepare(spark, text, context=made.path, now=NOW, partition_bytes=60).rows().collect()
+        return
+    rows = prepare(spark, text, context=made.path, now=NOW, partition_bytes=60).rows().collect()
+    assert [(row.kind, row.value) for row in rows] == expected
+    positions = [row.position for row in rows]
+    assert positions == sorted(set(positions))
     forget_seams()
 
 

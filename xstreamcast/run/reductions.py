@@ -195,8 +195,8 @@ class Totalled(Valued):
         return [self.total.sum() if self.function == "sum" else self.total.average()]
 
     def copied(self) -> Totalled:
-        made = Totalled(self.function, self.zero)
-        made.total.merge(self.total)
+        made = Totalled.__new__(Totalled)
+        made.function, made.zero, made.total = self.function, self.zero, self.total.copied()
         return made
 
 

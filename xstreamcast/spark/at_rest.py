@@ -147,13 +147,16 @@ def way(plan: Plan | None) -> str:
 
 def relational_plan(plan: Plan | None, module: ast.Module) -> Relational | None:
     """The plan for Spark's operators of a query that is not spread without; ``plan`` is the embedded engine's."""
-    if plan is None or plan.strategy is Strategy.NONE:
-        return None
-    grouped = any(isinstance(unit.reduction, Group) for step in plan.passes for unit in step.units)
-    if not grouped and way(plan) not in (PROJECTED, WHOLE):
-        return None
-    made = relational(module)
+    made = relational(module) if wants_operators(plan) else None
     return made if made is not None and made.spreads else None
+
+
+def wants_operators(plan: Plan | None) -> bool:
+    """Whether a query cannot be spread, or not well, without Spark's operators."""
+    if plan is None or plan.strategy is Strategy.NONE:
+        return False
+    grouped = any(isinstance(unit.reduction, Group) for step in plan.passes for unit in step.units)
+    return grouped or way(plan) in (PROJECTED, WHOLE)
 
 
 class Spread:
@@ -166,7 +169,7 @@ class Spread:
         self.partition_bytes = partition_bytes
         code = compiled.plan() if not inputs.streams else None
         self.way = way(None if code is None else code.plan)
-        if code is not None and relational_plan(code.plan, compiled.executable.program.module) is not None:
+        if code is not None and wants_operators(code.plan) and program.spreads_relationally:
             self.way, self.program = RELATIONAL, replace(program, relational=True)
         self.sources: dict[Source, Document] = {}
         if code is not None and self.way != WHOLE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -63,7 +63,7 @@ def one_row(part: int, packed: bytes) -> Iterator[Any]:
     yield from batches_of({"part": [part], "next": [part // FAN], "packed": [packed]}, PACKED)
 
 
-def batches_of(columns: dict[str, list[Any]], schema: str) -> Iterator[Any]:
+def batches_of(columns: Mapping[str, Sequence[Any]], schema: str) -> Iterator[Any]:
     """An Arrow batch of some columns, if there are rows; ``schema`` says of what types."""
     import pyarrow as pa
 
@@ -80,26 +80,24 @@ class Writer:
     def __init__(self, schema: str) -> None:
         self.schema = schema
         self.names = [column.split()[0] for column in schema.split(", ")]
-        self.size = 0
-        self._clear()
-
-    def _clear(self) -> None:
-        self.columns: dict[str, list[Any]] = {name: [] for name in self.names}
+        self.rows: list[tuple[Any, ...]] = []
         self.size = 0
 
     def put(self, *values: Any) -> Iterator[Any]:
         """A row; a batch comes out now and then."""
-        for name, value in zip(self.names, values, strict=True):
-            self.columns[name].append(value)
-            self.size += 16 + (len(value) if isinstance(value, bytes | str) else 0)
+        self.rows.append(values)
+        self.size += 64
+        for value in values:
+            if isinstance(value, bytes | str):
+                self.size += len(value)
         if self.size > _BATCH:
             yield from self.out()
 
     def out(self) -> Iterator[Any]:
         """What is left."""
-        made = self.columns
-        self._clear()
-        yield from batches_of(made, self.schema)
+        rows, self.rows, self.size = self.rows, [], 0
+        if rows:
+            yield from batches_of(dict(zip(self.names, zip(*rows, strict=True), strict=True)), self.schema)
 
 
 _BATCH: Final = 4 << 20

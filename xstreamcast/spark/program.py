@@ -66,6 +66,12 @@ class Program:
         return _compiled(self.text, self.base_uri, self.names)
 
     @property
+    def spreads_relationally(self) -> bool:
+        """Whether there is a plan for Spark's operators, and something for them to do."""
+        made = _relational(self.text, self.base_uri, self.names)
+        return made is not None and made.spreads
+
+    @property
     def relational_plan(self) -> Relational:
         made = _relational(self.text, self.base_uri, self.names)
         assert made is not None, "it was looked at before"

@@ -18,8 +18,11 @@ from xstreamcast.model.function import Array, FunctionItem, Map
 from xstreamcast.model.lexical import to_string
 from xstreamcast.model.names import DOCUMENT, ELEMENT, KIND_NAMES
 from xstreamcast.model.serialise import serialise
+from xstreamcast.model.serialise_parameters import Parameters
+from xstreamcast.model.serialise_xml import XMLWriter
 from xstreamcast.model.tree import Node, Tree
 from xstreamcast.model.types import describe
+from xstreamcast.spark.shapes import shape_of, tree_of
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -32,6 +35,8 @@ _PART: Final = 1 << 40  # positions that a part of the answer has for its items
 
 class _Pickler(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
+        if type(value) is Tree:
+            return tree_of, (shape_of(value), value.value)
         if type(value) is Array:
             return Array, (value.members(),)
         if type(value) is Map:
@@ -82,6 +87,7 @@ def columns(items: Sequence[Item]) -> tuple[list[str], list[str]]:
     """For each item what it is (``element``, ``text``, ``xs:integer``…) and its markup or text."""
     kinds: list[str] = []
     values: list[str] = []
+    writer = XMLWriter(Parameters(), [])
     for tree, group in groupby(items, key=_tree):
         some = list(group)
         if tree is None:
@@ -89,7 +95,7 @@ def columns(items: Sequence[Item]) -> tuple[list[str], list[str]]:
             values += map(_value, some)
         else:
             kinds += [KIND_NAMES[node.kind] for node in some]
-            values += _texts(tree, some)
+            values += _texts(tree, some, writer)
     return kinds, values
 
 
@@ -101,10 +107,20 @@ def _value(item: Item) -> str:
     return serialise([item], method="adaptive") if isinstance(item, FunctionItem) else to_string(item)
 
 
-def _texts(tree: Tree, nodes: list[Node]) -> list[str]:
+def _texts(tree: Tree, nodes: list[Node], writer: XMLWriter) -> list[str]:
     marked = all(type(node) is Node and node.kind in (DOCUMENT, ELEMENT) for node in nodes)
     if marked and tree.octets is not None:
         text = tree.octets.markup(tree, [node.row for node in nodes], "\0")
         if text is not None:
             return text.split("\0")[:-1]
-    return [serialise([node]) if node.kind in (DOCUMENT, ELEMENT) else node.string for node in nodes]
+    return [_markup(node, writer) if node.kind in (DOCUMENT, ELEMENT) else node.string for node in nodes]
+
+
+def _markup(node: Node, writer: XMLWriter) -> str:
+    """What the xml method writes of a document or an element."""
+    tree, row = node
+    for top in tree.children(row) if tree.kind[row] == DOCUMENT else (row,):
+        writer.subtree(tree, top)
+    text = "".join(writer.out)
+    writer.out.clear()
+    return text

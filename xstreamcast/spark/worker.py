@@ -9,8 +9,13 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
 
 _modules = 0
+_SELDOM: Final = 200_000
+"""Objects made before the youngest are looked through; Python's own 700 take a third of the time of grouping."""
 
 
 def keep_loaded() -> None:
@@ -23,3 +28,14 @@ def keep_loaded() -> None:
         _modules = len(sys.modules)
         gc.collect()
         gc.freeze()
+
+
+@contextmanager
+def seldom_collecting() -> Iterator[None]:
+    """While rows are made, most of which stay until they are sent: look for garbage less often."""
+    before = gc.get_threshold()
+    gc.set_threshold(_SELDOM, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

@@ -133,12 +133,19 @@ def asked_keys(unit: int, columns: list[list[Item]]) -> list[str]:
     return _keys(unit, columns, _asked)
 
 
+def text_key(unit: int, value: str) -> str:
+    """What is asked for by one text, of a unit with one key."""
+    return f"{unit}:t{value}"
+
+
 def failure_key(unit: int) -> str:
     """What errors of a unit's rows are found by, by all who ask for any."""
     return f"{unit}!"
 
 
 def _keys(unit: int, columns: list[list[Item]], forms: Any) -> list[str]:
+    if len(columns) == 1 and len(columns[0]) == 1:
+        return [f"{unit}:{form}" for form in forms(columns[0][0])]
     found = [list(dict.fromkeys(form for value in column for form in forms(value))) for column in columns]
     return [f"{unit}:" + "\0".join(key) for key in product(*found)]
 

@@ -9,8 +9,10 @@ types of both sides, and is in the right where keys are of several types, or do 
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from xstreamcast.errors import XStreamError, error
@@ -23,12 +25,11 @@ from xstreamcast.model.types import NUMERIC, TEXTUAL
 from xstreamcast.plan.algebra import Concat, Group, Reduce
 from xstreamcast.run.reductions import State
 from xstreamcast.spark.partials import Partial, add_partial, partial_of
-from xstreamcast.spark.relational.keys import asked_keys, failure_key, row_keys
+from xstreamcast.spark.relational.keys import asked_keys, failure_key, row_keys, text_key
+from xstreamcast.spark.relational.placing import Place
 from xstreamcast.spark.relational.sending import Columns, Received, sent_rows
 from xstreamcast.spark.transport import dumps, loads
 
-Place = tuple[int, int]
-"""The part of the document that a row is from, and its number there."""
 AT_ONCE: Final = 1 << 16
 """Groups that a task reduces before it sends them on."""
 _pair_eq = PAIR["eq"]
@@ -106,7 +107,8 @@ class _Reducing:
     def out(self) -> Iterator[SentRow]:
         for number, keys, state, failures in self.states.values():
             made = Partial(partial_of(state), failure=failures[0] if failures else None)
-            yield SentRow(self.named(self.unit, keys), number, dumps((made, keys)))
+            # Atomic values and what sums are made of: nothing that has to be sent with care.
+            yield SentRow(self.named(self.unit, keys), number, pickle.dumps((made, keys), pickle.HIGHEST_PROTOCOL))
         self.states.clear()
 
 
@@ -126,35 +128,46 @@ class _Column:
     """How rows are found by the values of one key."""
 
     def __init__(self, rows: list[Row], number: int) -> None:
+        self.rows, self.number = rows, number
         self.kinds = {type(value) for row in rows for value in row.keys[number]}
         self.textual = self.kinds <= TEXTUAL
         self.numeric = self.kinds <= NUMERIC.classes and Float not in self.kinds
         self.untyped = self.kinds <= NUMERIC.classes | {Untyped} and Float not in self.kinds
-        self.texts: dict[str, list[Row]] = {}
-        self.numbers: dict[float, list[Row]] = {}
-        self.odd: list[Row] = []
-        """Those that are compared with any number: for the error."""
-        for row in rows:
-            for value in row.keys[number]:
-                if type(value) in TEXTUAL:
-                    self.texts.setdefault(str(value), []).append(row)
-                double = _double(value) if self.untyped else None
-                if double is not None:
-                    self.numbers.setdefault(double, []).append(row)
-                elif self.untyped:
-                    self.odd.append(row)
+
+    @cached_property
+    def texts(self) -> dict[str, list[Row]]:
+        """Rows by text, where all keys are texts."""
+        made: dict[str, list[Row]] = {}
+        for row in self.rows:
+            for value in row.keys[self.number]:
+                own = made.setdefault(value, [])
+                if not own or own[-1] is not row:
+                    own.append(row)
+        return made
+
+    @cached_property
+    def numbers(self) -> tuple[dict[float, list[Row]], list[Row]]:
+        """Rows by number, and those that are compared with any number: for the error."""
+        made: dict[float, list[Row]] = {}
+        odd: list[Row] = []
+        for row in self.rows:
+            for value in row.keys[self.number]:
+                double = _double(value)
+                (odd if double is None else made.setdefault(double, [])).append(row)
+        return made, odd
 
     def found(self, value: Item) -> list[Row] | None:
         """The rows that may equal a value; None: any."""
         kind = type(value)
         if kind in TEXTUAL and self.textual:
-            return self.texts.get(str(value), [])
+            return self.texts.get(value, [])
         if kind in NUMERIC.classes and kind is not Float and self.untyped:
+            numbers, odd = self.numbers
             double = _double(value)
-            return [*self.odd, *([] if double is None else self.numbers.get(double, []))]
+            return [*odd, *([] if double is None else numbers.get(double, []))]
         if kind is Untyped and self.numeric:
             double = _double(value)
-            return None if double is None else self.numbers.get(double, [])
+            return None if double is None else self.numbers[0].get(double, [])
         return None
 
 
@@ -176,7 +189,6 @@ class Found:
         self.rows: list[Row] = []
         self.received = Received()
         self.failure: XStreamError | None = None
-        self._columns: list[_Column] | None = None
 
     def add(self, place: Place, packed: bytes) -> None:
         """A row comes."""
@@ -202,17 +214,26 @@ class Found:
             raise self.failure
         if not all(values):
             return self._reduced([])
+        if len(values) == 1 and len(values[0]) == 1 and type(values[0][0]) in TEXTUAL and self.columns[0].textual:
+            # Texts are equal or not: there is no type to ask for, and no error.
+            (value,) = values[0]
+            if self.asked is not None and text_key(self.unit, value) not in self.asked:
+                return self._unknown()
+            return self._reduced(self.columns[0].texts.get(value, []))
         if self.asked is not None and not self.asked.issuperset(asked_keys(self.unit, values)):
             return self._unknown()
         return self._reduced([row for row in self._candidates(values) if self._matches(row, values)])
+
+    @cached_property
+    def columns(self) -> list[_Column]:
+        """How rows are found, when all have come."""
+        return [_Column(self.rows, number) for number in range(len(self.group.keys))]
 
     def _unknown(self) -> list[Item]:
         raise error("XSC0081", "a group is looked up that was not asked for")
 
     def _candidates(self, values: list[list[Item]]) -> list[Row]:
-        if self._columns is None:
-            self._columns = [_Column(self.rows, number) for number in range(len(self.group.keys))]
-        for column, asked in zip(self._columns, values, strict=True):
+        for column, asked in zip(self.columns, values, strict=True):
             found = [column.found(value) for value in asked]
             if None not in found:
                 if len(found) == 1 and found[0] is not None:

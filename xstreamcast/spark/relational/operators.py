@@ -12,25 +12,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from xstreamcast.errors import error
 from xstreamcast.model.atomic import Item
-from xstreamcast.model.function import Array
 from xstreamcast.plan.algebra import Concat, Gather, Group, Slice, Sort, Source, Unit, VarName
-from xstreamcast.run.runtime.order import OrderSpec, sort_rows
+from xstreamcast.run.runtime.order import sort_rows
 from xstreamcast.run.units import Evaluation
 from xstreamcast.spark.frames import PACKED, Writer, in_order, one_row, over_tasks
 from xstreamcast.spark.partials import Partial, RangeUnit
 from xstreamcast.spark.program import Program
 from xstreamcast.spark.relational.asks import Asks
 from xstreamcast.spark.relational.gathering import Sent, groups_of
-from xstreamcast.spark.relational.keys import Kind, failure_key, order_key
-from xstreamcast.spark.relational.lookups import Place, sent
+from xstreamcast.spark.relational.keys import Kind, failure_key
+from xstreamcast.spark.relational.lookups import sent
+from xstreamcast.spark.relational.placing import Place, Placing, Sorting, keyed_columns, placed_columns
 from xstreamcast.spark.relational.plan import Relational
-from xstreamcast.spark.relational.sending import Columns, Received, sent_rows
+from xstreamcast.spark.relational.sending import Received
 from xstreamcast.spark.relational.work import Block, Work, fresh_of
-from xstreamcast.spark.transport import dumps, loads
+from xstreamcast.spark.transport import ITEM_ROWS, dumps, loads
+from xstreamcast.spark.worker import keep_loaded, seldom_collecting
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -40,10 +41,12 @@ if TYPE_CHECKING:
 _ASKS: Final = "part int, block long, key string, packed binary"
 """A block has a row with what it is, and one for each key it asks for."""
 _ROWS: Final = "key string, unit int, of int, place long, row binary"
-_GROUPS: Final = "key binary, part int, place long, packed binary"
-_PLACED: Final = "part int, place long, row binary"
-_GROUPS_AT_ONCE: Final = 256
-"""Groups that are evaluated together where they look something up."""
+_GROUPS: Final = "key int, part int, turn int, packed binary"
+_TOLD: Final = "kind string, value string"
+_ASK_TOGETHER: Final = 256
+"""Groups that are a block where they look something up."""
+_SENT_TOGETHER: Final = 1024
+"""Groups whose results are written together."""
 
 Batches = Iterator[Iterator[Item]]
 Consume = Callable[[int, Work, Evaluation, Batches], Iterator[Any]]
@@ -83,14 +86,16 @@ class Operators:
 
             def scanned(number: int, parts: Any) -> Iterator[Any]:
                 evaluation = work.evaluation()
-                return consume(number, work, evaluation, work.by_batch(evaluation, parts))
+                with seldom_collecting():
+                    yield from consume(number, work, evaluation, work.by_batch(evaluation, parts))
 
             return over_tasks(self.spark, tasks, scanned, schema)
 
         def asking(number: int, parts: Any) -> Iterator[Any]:
             out = Writer(_ASKS)
-            for block, (made, keys) in enumerate(work.blocks(parts)):
-                yield from _asks(out, number, block, made, keys)
+            with seldom_collecting():
+                for block, (made, keys) in enumerate(work.blocks(parts)):
+                    yield from _asks(out, number, block, made, keys)
             yield from out.out()
 
         def again(batches: Iterable[Any]) -> Iterator[Any]:
@@ -106,18 +111,19 @@ class Operators:
                 yield from consume(part, work, evaluation, made)
 
         frame = over_tasks(self.spark, tasks, asking, _ASKS)
-        return self._joined(frame, join, len(tasks), again).mapInArrow(evaluated, schema)
+        return _mapped(self._joined(frame, join, len(tasks), again), evaluated, schema)
 
     def _joined(self, frame: DataFrame, join: Asks, count: int, again: Callable[[Iterable[Any]], Any]) -> DataFrame:
         """Blocks with the rows they have asked for, as often as answers make them ask for more."""
         for turn in range(1, join.depth + 1):
             if turn > 1:
-                frame = frame.mapInArrow(again, _ASKS)
+                frame = _mapped(frame, again, _ASKS)
             rows = [self.rows(variable) for variable in join.asked_in(turn)]
             for more in rows[1:]:
                 rows[0] = rows[0].unionAll(more)
             if rows:
-                frame = in_order(frame.join(rows[0], "key", "left"), count, "block")
+                frame = frame.join(rows[0], "key", "left").where("packed IS NOT NULL OR row IS NOT NULL")
+                frame = in_order(frame, count, "block")
         return frame
 
     def rows(self, variable: VarName) -> DataFrame:
@@ -161,39 +167,42 @@ class Operators:
 
             return self.over_items(unit.variable, straight, schema)
         chosen = unit.reduction.chosen if isinstance(unit.reduction, Sort) else None
+        first = 0 if chosen is None else max(chosen.first, 1) - 1
+        if schema == ITEM_ROWS:
+            told = self.placed(unit, told=True)
+            if first:
+                told = told.mapInArrow(lambda batches: _from(batches, first), _TOLD)
+            return told.selectExpr("monotonically_increasing_id() AS position", "kind", "value")
 
         def unpacked(batches: Iterable[Any]) -> Iterator[Any]:
-            rows = (row for batch in batches for row in batch.select(["part", "row"]).to_pylist())
-            for part, own in groupby(rows, key=lambda row: row["part"] if by_part else 0):
-                items = (item for row in own for item in Received().row(row["row"])[0])
-                yield from out(items if chosen is None else islice(items, max(chosen.first, 1) - 1, chosen.last), part)
+            rows = (row for batch in batches for row in batch.column("row").to_pylist())
+            items = (item for row in rows for item in Received().row(row)[0])
+            yield from out(items if chosen is None else islice(items, first, chosen.last), 0)
 
-        by_part = isinstance(unit.reduction, Gather) and unit.reduction.order is None
-        made = self.placed(unit).mapInArrow(unpacked, schema)
-        if by_part or "position" not in made.columns:
-            return made
-        return made.selectExpr("monotonically_increasing_id() AS position", "kind", "value")
+        return self.placed(unit, told=False).mapInArrow(unpacked, schema)
 
-    def placed(self, unit: Unit) -> DataFrame:
-        """The rows of a unit that is sorted or gathered, in order; each has what it gives, in a column ``row``."""
+    def placed(self, unit: Unit, told: bool) -> DataFrame:
+        """The rows of a unit that is sorted or gathered, in order: texts of its items, or items in a column ``row``."""
         variable = unit.variable
         if isinstance(unit.reduction, Sort):
             kinds = self.plan.sort_kinds(unit)
 
             def keyed(part: int, work: Work, evaluation: Evaluation, batches: Batches) -> Iterator[Any]:
-                sorting = _Sorting(work.plan.specs(unit), kinds)
-                for batch, items in enumerate(batches):
-                    yield from sorting.rows((part, batch), list(items))
+                sorting, count = Sorting(work.plan.specs(unit), kinds, told), 0
+                for items in batches:
+                    rows = [((part, count + k), [item]) for k, item in enumerate(items)]
+                    yield from sorting.rows(rows)
+                    count += len(rows)
                 yield from sorting.out.out()
 
-            frame = self.over_items(variable, keyed, _keyed(kinds))
-            return self._sorted(frame, unit, kinds, self.count(variable), unit.reduction.chosen)
+            frame = self.over_items(variable, keyed, keyed_columns(kinds, told))
+            return self._sorted(frame, unit, kinds, told, self.count(variable), unit.reduction.chosen)
         assert isinstance(unit.reduction, Gather)
-        return self._gathered(unit, unit.reduction)
+        return self._gathered(unit, unit.reduction, told)
 
     # ---------------------------------------------------------------------------------------------- groups
 
-    def _gathered(self, unit: Unit, gather: Gather) -> DataFrame:
+    def _gathered(self, unit: Unit, gather: Gather, told: bool) -> DataFrame:
         variable = unit.variable
         work, count = self.work(variable), self.count(variable)
         kinds = self.plan.sort_kinds(unit) if gather.order is not None else None
@@ -204,17 +213,17 @@ class Operators:
                 for item in items:
                     groups.add(item)
                 if groups.full:
-                    for each in groups.out(part, turn):
-                        yield from out.put(each.key, part, each.number, each.packed)
+                    for key, packed in groups.out(part, turn):
+                        yield from out.put(key, part, turn, packed)
                     turn += 1
-            for each in groups.out(part, turn):
-                yield from out.put(each.key, part, each.number, each.packed)
+            for key, packed in groups.out(part, turn):
+                yield from out.put(key, part, turn, packed)
             yield from out.out()
 
         def asking(batches: Iterable[Any]) -> Iterator[Any]:
             evaluation, out = work.evaluation(), Writer(_ASKS)
             met = _met(batches, work)
-            while some := list(islice(met, _GROUPS_AT_ONCE)):
+            while some := list(islice(met, _ASK_TOGETHER)):
                 block, keys = work.group_block(evaluation, some)
                 yield from _asks(out, *some[0][0], block, keys)
             yield from out.out()
@@ -227,54 +236,50 @@ class Operators:
 
         def met_groups(batches: Iterable[Any]) -> Iterator[Any]:
             evaluation = work.evaluation()
-            return told(work.group_items(evaluation, _met(batches, work)))
+            return evaluated(work.group_items(evaluation, _met(batches, work)))
 
         def joined_groups(batches: Iterable[Any]) -> Iterator[Any]:
             evaluation = work.evaluation()
-            return told(chain.from_iterable(work.block_items(evaluation, block) for _, block in _blocks(batches)))
+            return evaluated(chain.from_iterable(work.block_items(evaluation, block) for _, block in _blocks(batches)))
 
-        def told(groups: Iterator[tuple[Place, list[Item]]]) -> Iterator[Any]:
-            if gather.order is not None:
-                sorting = _Sorting(work.plan.specs(unit), kinds)
-                for place, items in groups:
-                    yield from sorting.rows(place, items, place[1])
-                yield from sorting.out.out()
-                return
-            out = Writer(_PLACED)
-            for place, items in groups:
-                yield from out.put(*place, sent_rows([[items]], *place)[0])
-            yield from out.out()
+        def evaluated(groups: Iterator[tuple[Place, list[Item]]]) -> Iterator[Any]:
+            out: Placing | Sorting = (
+                Placing(told) if gather.order is None else Sorting(work.plan.specs(unit), kinds, told)
+            )
+            while some := list(islice(groups, _SENT_TOGETHER)):
+                yield from out.rows(some)
+            yield from out.out.out()
 
-        schema = _PLACED if gather.order is None else _keyed(kinds)
+        schema = placed_columns(told) if gather.order is None else keyed_columns(kinds, told)
         frame = self.over_items(variable, gathering, _GROUPS)
-        frame = frame.repartition("key").sortWithinPartitions("key", "part", "place")
+        frame = frame.repartition("key").sortWithinPartitions("key", "part", "turn")
         join = self.plan.body_joins.get(variable)
         if join is None:
-            frame = frame.mapInArrow(met_groups, schema)
+            frame = _mapped(frame, met_groups, schema)
         else:
-            frame = self._joined(frame.mapInArrow(asking, _ASKS), join, count, again).mapInArrow(joined_groups, schema)
+            frame = self._joined(_mapped(frame, asking, _ASKS), join, count, again)
+            frame = _mapped(frame, joined_groups, schema)
         if gather.order is not None:
-            return self._sorted(frame, unit, kinds, count, None)
-        return in_order(frame, count, "place")
+            return self._sorted(frame, unit, kinds, told, count, None)
+        return in_order(frame, count, "place", "number")
 
     # ---------------------------------------------------------------------------------------------- sorting
 
     def _sorted(
-        self, frame: DataFrame, unit: Unit, kinds: list[Kind] | None, count: int, chosen: Slice | None
+        self, frame: DataFrame, unit: Unit, kinds: list[Kind] | None, told: bool, count: int, chosen: Slice | None
     ) -> DataFrame:
         specs = self.plan.specs(unit)
         if kinds is None:
+            schema = placed_columns(told)
 
             def by_one(batches: Iterable[Any]) -> Iterator[Any]:
-                found = [row for batch in batches for row in batch.to_pylist()]
-                found.sort(key=lambda row: (row["part"], row["place"], row["number"]))
-                rows = [(*loads(row["keys"]), row) for row in found]
-                out = Writer(_PLACED)
-                for *_, row in sort_rows(rows, specs):
-                    yield from out.put(row["part"], row["place"], row["row"])
+                out = Writer(schema)
+                found = sorted(_rows(batches, *out.names, "keys"), key=lambda row: row[:3])
+                for *_, row in sort_rows([(*loads(row[-1]), row[:-1]) for row in found], specs):
+                    yield from out.put(*row)
                 yield from out.out()
 
-            made = frame.repartition(1).mapInArrow(by_one, _PLACED)
+            made = _mapped(frame.repartition(1), by_one, schema)
         else:
             keys = [f"key{k}" for k in range(len(specs))]
             ascending = [*[not spec.descending for spec in specs], True, True, True]
@@ -284,46 +289,6 @@ class Operators:
         if chosen is None:
             return made
         return made.coalesce(1) if chosen.last is None else made.limit(max(chosen.last, 0))
-
-
-class _Sorting:
-    """Rows with the keys they are sorted by."""
-
-    def __init__(self, specs: tuple[OrderSpec, ...], kinds: list[Kind] | None) -> None:
-        self.specs, self.kinds = specs, kinds
-        self.out = Writer(_keyed(kinds))
-        self.count = 0
-
-    def rows(self, place: tuple[int, int], found: list[Item], own: int | None = None) -> Iterator[Any]:
-        """Arrays of keys and what they give, of a batch, or of the group whose place is ``own``."""
-        values: list[list[Item | None]] = []
-        results: list[Columns] = []
-        for row in found:
-            assert isinstance(row, Array)
-            *keys, items = row.members()
-            for key in keys:
-                if len(key) > 1:
-                    raise error("XPTY0004", f"a key of order by has {len(key)} items")
-            values.append([key[0] if key else None for key in keys])
-            results.append([items])
-        for number, (own_keys, packed) in enumerate(zip(values, sent_rows(results, *place), strict=True)):
-            made = self._keys(own_keys)  # it may fail, also where nothing comes of the row
-            if results[number][0]:
-                yield from self.out.put(place[0], self.count if own is None else own, number, *made, packed)
-            self.count += 1
-
-    def _keys(self, keys: list[Item | None]) -> list[bytes]:
-        if self.kinds is None:
-            return [dumps(keys)]
-        return [
-            order_key(key, kind, spec.empty_greatest)
-            for key, kind, spec in zip(keys, self.kinds, self.specs, strict=True)
-        ]
-
-
-def _keyed(kinds: list[Kind] | None) -> str:
-    keys = ["keys binary"] if kinds is None else [f"key{k} binary" for k in range(len(kinds))]
-    return ", ".join(["part int", "place long", "number long", *keys, "row binary"])
 
 
 # ------------------------------------------------------------------------------------------------------ rows of tasks
@@ -336,30 +301,54 @@ def _asks(out: Writer, part: int, block: int, made: Block, keys: list[str]) -> I
         yield from out.put(part, block, key, None)
 
 
+def _mapped(frame: DataFrame, work: Callable[[Iterable[Any]], Iterator[Any]], schema: str) -> DataFrame:
+    """What tasks make of the rows of others: they scan nothing, which is where what is loaded is kept otherwise."""
+
+    def mapped(batches: Iterable[Any]) -> Iterator[Any]:
+        with seldom_collecting():
+            yield from work(batches)
+        keep_loaded()
+
+    return frame.mapInArrow(mapped, schema)
+
+
+def _rows(batches: Iterable[Any], *names: str) -> Iterator[tuple[Any, ...]]:
+    """Some columns of all rows."""
+    for batch in batches:
+        yield from zip(*[batch.column(name).to_pylist() for name in names], strict=True)
+
+
+def _from(batches: Iterable[Any], first: int) -> Iterator[Any]:
+    """The rows of the only partition from a number on."""
+    for batch in batches:
+        skipped = min(first, len(batch))
+        first -= skipped
+        if skipped < len(batch):
+            yield batch.select(["kind", "value"]).slice(skipped)
+
+
 def _blocks(batches: Iterable[Any]) -> Iterator[tuple[Place, Block]]:
     """Blocks with what has come for them; the rows of one follow each other."""
-    rows = (row for batch in batches for row in batch.to_pylist())
-    for (part, number), own in groupby(rows, key=lambda row: (row["part"], row["block"])):
+    rows = _rows(batches, "part", "block", "packed", "key", "unit", "of", "place", "row")
+    for (part, number), own in groupby(rows, key=itemgetter(0, 1)):
         block: Block | None = None
         came: list[Any] = []
-        for row in own:
-            if row["packed"] is not None:
-                block = loads(row["packed"])
-            elif row["row"] is not None:
+        for _, _, packed, *row in own:
+            if packed is not None:
+                block = loads(packed)
+            elif row[-1] is not None:
                 came.append(row)
         assert block is not None, "a block has a row of its own"
-        for row in came:
-            if row["key"] == failure_key(row["unit"]):
-                block.failures.setdefault(row["unit"], row["row"])
+        for key, unit, of, place, packed in came:
+            if key == failure_key(unit):
+                block.failures.setdefault(unit, packed)
             else:
-                block.rows[row["unit"], row["of"], row["place"]] = row["row"]
+                block.rows[unit, of, place] = packed
         yield (part, number), block
 
 
 def _met(batches: Iterable[Any], work: Work) -> Iterator[tuple[Place, list[Sent]]]:
-    """The groups of a partition that is sorted by coarse key and place."""
+    """The groups of a partition that is sorted by coarse key, part and turn."""
     collations = work.collations()
-    rows = (row for batch in batches for row in batch.to_pylist())
-    for _, own in groupby(rows, key=lambda row: row["key"]):
-        came = [((row["part"], row["place"]), row["packed"]) for row in own]
-        yield from groups_of(came, collations)
+    for _, own in groupby(_rows(batches, "key", "part", "packed"), key=itemgetter(0)):
+        yield from groups_of(((part, packed) for _, part, packed in own), collations)

@@ -33,13 +33,17 @@ from xstreamcast.plan.algebra import (
 )
 from xstreamcast.plan.decompose.plan import plan, targets
 from xstreamcast.plan.passes.variables import free
+from xstreamcast.plan.projection.project import project
 from xstreamcast.run.continuous.collect import specs_of
 from xstreamcast.run.evaluate import Executable
 from xstreamcast.run.runtime.order import OrderSpec
 from xstreamcast.run.single_pass import PlanCode
 from xstreamcast.run.units import UnitCode, plan_name
+from xstreamcast.scan.automaton import Target
+from xstreamcast.scan.path import Path
 from xstreamcast.spark.relational.asks import Asks, Unaskable, asks_of
 from xstreamcast.spark.relational.keys import Kind, kind_of, kinds_in
+from xstreamcast.spark.relational.narrowing import narrowed
 
 
 def relational(module: ast.Module) -> Relational | None:
@@ -100,6 +104,7 @@ class Relational:
         self.body_joins: dict[VarName, Asks] = {}
         """What the body of its groups does."""
         self._parts: dict[VarName, Part] = {}
+        self._scans: dict[VarName, Pass] = {}
         self._decide()
         self._whole()
 
@@ -157,9 +162,25 @@ class Relational:
 
     def scan(self, variable: VarName) -> Pass:
         """One scan for one unit."""
+        made = self._scans.get(variable)
+        if made is None:
+            made = self._scans[variable] = self._scan(variable)
+        return made
+
+    def _scan(self, variable: VarName) -> Pass:
         unit = self.units[variable]
         step = next(step for step in self.plan.passes if unit in step.units)
-        return Pass(step.source, (unit,), targets(self.plan.module, [unit]))
+        wanted = targets(self.plan.module, [unit])
+        if variable in self.joined:
+            wanted = narrowed(wanted, self._seen.get(step.source.variable, ()))
+        return Pass(step.source, (unit,), wanted)
+
+    @cached_property
+    def _seen(self) -> dict[VarName, tuple[Target, ...]]:
+        """What the query can see of its documents."""
+        module = self.plan.module
+        assert module.body is not None
+        return project(module.body, {source.variable: Path() for source in self.plan.sources}, module=module)
 
     def part(self, variable: VarName) -> Part:
         """The programs of a unit."""

@@ -119,7 +119,9 @@ class Relations:
     def _placed(self, unit: Unit) -> list[Item]:
         received = Received()
         items = [
-            item for row in self.operators.placed(unit).select("row").collect() for item in received.row(row.row)[0]
+            item
+            for row in self.operators.placed(unit, told=False).select("row").collect()
+            for item in received.row(row.row)[0]
         ]
         for tree in dict.fromkeys(item[0] for item in items if hasattr(item, "tree")):
             tree.come_last()  # nodes of different rows compare as they stand in the answer

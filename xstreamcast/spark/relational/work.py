@@ -20,7 +20,8 @@ from xstreamcast.spark.ranges import Range, range_batches
 from xstreamcast.spark.relational.asks import Asks
 from xstreamcast.spark.relational.gathering import Body, Gathering, Sent
 from xstreamcast.spark.relational.keys import asked_keys, failure_key
-from xstreamcast.spark.relational.lookups import Asking, Found, Place
+from xstreamcast.spark.relational.lookups import Asking, Found
+from xstreamcast.spark.relational.placing import Place
 from xstreamcast.spark.relational.plan import Relational
 from xstreamcast.spark.transport import dumps, loads
 
@@ -89,13 +90,18 @@ class Work:
     def new_keys(self, asks: Asks, block: Block, asked: Iterable[Item]) -> list[str]:
         """The keys that a block asks for and has not asked for before."""
         keys: dict[str, None] = {}
+        units = [self.plan.numbers[variable] for variable in asks.units]
+        seen: set[int] = set()
         for each in asked:
             assert isinstance(each, Array)
             (number,), *columns = each.members()
-            unit = self.plan.numbers[asks.units[number]]
-            keys[failure_key(unit)] = None
+            unit = units[number]
+            if unit not in seen:
+                seen.add(unit)
+                keys[failure_key(unit)] = None
             if all(columns):
-                keys.update(dict.fromkeys(asked_keys(unit, columns)))
+                for key in asked_keys(unit, columns):
+                    keys[key] = None
         new = [key for key in keys if key not in block.asked]
         block.asked.update(new)
         return new
