@@ -185,7 +185,7 @@ def watch_command(
             pause = 0.25 if clock == "wall" or servers or any(isinstance(sink, Screen) for sink in sinks) else None
             if not lateness and all(isinstance(sink, Last) for sink in sinks) and _at_rest(sources):
                 for name, source in sources.items():
-                    inflow.load(source, name)  # nobody wants to know what happens meanwhile
+                    inflow.load(source, name, telling=True)  # nobody wants to know what happens meanwhile
             else:
                 receptions: dict[str, Reception] = {}
                 for sink in sinks:

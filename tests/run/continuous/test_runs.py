@@ -11,6 +11,7 @@ import pytest
 import xstreamcast
 from xstreamcast.model.change import Fill, Remove, Replace
 from xstreamcast.model.serialise import serialise
+from xstreamcast.model.structure import parse_structure
 from xstreamcast.run.continuous import inflow
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.noted import Noted
@@ -109,15 +110,32 @@ def test_a_change_opens_the_hole_that_it_is_about(tmp_path: Path) -> None:
     assert live.runs.opened == opened + 2
 
 
-def test_only_what_is_shown_is_opened_and_only_when_it_is_told(tmp_path: Path) -> None:
+def test_what_is_shown_is_told_and_stays_where_it_is(tmp_path: Path) -> None:
     query = loaded('stream("s")//b[x = "9"]/x', records(), tmp_path)
     live = live_of(query)
     opened = live.runs.opened
     assert len(query.answer().items()) == MANY // 10
     assert live.runs.opened == opened
     assert sum(emitted.change.kind == "after" for emitted in query.take()) == MANY // 10
-    assert live.runs.opened == opened + MANY // 10
+    assert live.runs.opened == opened
     assert query.take() == []
+    (change,) = query.feed(Replace(region=MANY + 9, tsid=3, content=b"<b><x>9</x><x>10</x></b>"), "s")
+    assert (change.kind, change.content) == ("replace", b"<x>9</x><x>10</x>")
+    assert query.feed(Replace(region=MANY + 9, tsid=3, content=b"<b><x>9</x><x>10</x></b>"), "s") == []
+    (change,) = query.feed(Remove(region=MANY + 19), "s")
+    assert change.kind == "remove"
+    assert query.feed(Replace(region=MANY + 21, tsid=3, content=b"<b><x>8</x></b>"), "s") == []
+    assert live.runs.opened == opened + 3
+
+
+def test_a_fragment_with_several_records_is_opened_when_it_is_told(tmp_path: Path) -> None:
+    text = records().replace(filler(MANY + 1, 3, "<b><x>1</x></b>"), filler(MANY + 1, 3, "<b><x>7</x><x>8</x></b>"))
+    query = loaded('stream("s")/r/s/b/x[. > 6]', text, tmp_path)
+    live = live_of(query)
+    opened = live.runs.opened
+    told = [emitted.change for emitted in query.take() if emitted.change.kind == "after"]
+    assert [change.content for change in told][:3] == [b"<x>7</x>", b"<x>8</x>", b"<x>7</x>"]
+    assert live.runs.opened == opened + 1
 
 
 def test_a_record_that_fails_is_opened_alone(tmp_path: Path) -> None:
@@ -161,3 +179,33 @@ def test_evaluations_are_as_many_as_records(tmp_path: Path) -> None:
     assert state["evaluated"] == MANY // 2
     assert state["operators"][0]["members"] == MANY // 2
     assert state["streams"]["s"]["opened"] == MANY // 2 + MANY // SECTION + 1
+
+
+def test_in_the_mode_certain_holes_stand_in_no_runs_for_they_are_asked_whether_they_are_open(tmp_path: Path) -> None:
+    file = tmp_path / "stream.xml"
+    file.write_text(records().replace(filler(MANY + 1, 3, "<b><x>1</x></b>"), ""))
+    query = xstreamcast.continuous('count(stream("s")//b)', emit="certain")
+    said: list[str] = []
+
+    def ask(_: int) -> None:
+        query.inflow.go_on()
+        said.append(query.text())
+
+    query.inflow.load(str(file), "s", ask)
+    assert set(said) == {""}, "one is still to come"
+    assert query.text() == str(MANY // 2 - 1), "none comes any more"
+
+
+def test_where_nothing_is_different_nothing_is_told_of_what_was_told_in_runs(tmp_path: Path) -> None:
+    query = loaded('stream("s")//b[x = "9"]/x', records(), tmp_path)
+    assert sum(emitted.change.kind == "after" for emitted in query.take()) == MANY // 10
+    inner = "".join(holes([n], 3 if n % 2 else 6) for n in range(MANY, MANY + SECTION))
+    again = Replace(region=10_000 + MANY, tsid=2, content=f'<s again="yes">{inner}</s>'.encode())
+    assert query.feed(again, "s") == []
+    grown = STRUCTURE.replace('name="o" type="filler"/>', 'name="o" type="filler"><tag id="7" name="p"/></tag>')
+    assert query.feed(parse_structure(grown), "s") == []
+    assert len(query.answer().items()) == MANY // 10
+    moved = "".join(holes([n], 3) for n in range(MANY + 1, MANY + 20, 2))
+    told = query.feed(Replace(region=10_000 + MANY, tsid=2, content=f"<s>{moved}</s>".encode()), "s")
+    assert {change.kind for change in told} == {"remove"}
+    assert len(told) == SECTION // 10 - 2

@@ -95,7 +95,7 @@ class Bulk:
             count += len(batch)
         for run in runs:
             self._add_up(run, failed)
-            if self.shows and any(run.outcomes):
+            if self.shows and (any(run.outcomes) or any(run.shown)):
                 live.runs.untold[run] = None
         bad: dict[Run, set[int]] = {}
         for run, at, _ in failed:
@@ -145,7 +145,16 @@ class Bulk:
                 return self._evaluated(some)
         for (run, at, _), outcome in zip(batch, found, strict=True):
             run.outcomes[at] = outcome
+        if self.shows:
+            self._note_single(batch, tree, starts)
         return []
+
+    def _note_single(self, batch: list[Fragment], tree: Tree, starts: list[int]) -> None:
+        """Which fragments show what one member shows: they are a record, or have one item and no holes."""
+        names, route = tree.name, batch[0][0].runs.live.route
+        for (run, at, _), row in zip(batch, starts, strict=True):
+            record = route.record(route.element(run.state, names[row])) == run.unit
+            run.single[at] = record or (len(run.outcomes[at]) == 1 and not run.inside[at])
 
     def _by_rows(self, tree: Tree, starts: list[int]) -> list[Any] | None:
         """The outcome of each fragment, if all items are nodes in them: E's items come in the fragments' order."""

@@ -526,7 +526,7 @@ def _ancestor(tree: Any, row: int, frame: Member) -> Node:
     return Node((tree, chain[len(chain) - 1 - level]))
 
 
-def is_seen(member: Member | Part) -> bool:
+def is_seen(member: Member | Part | Run) -> bool:
     """Whether nothing around a member is hidden."""
     entry = member.entry
     while not entry.hidden:

@@ -19,7 +19,8 @@ from xstreamcast.plan.algebra import Unit, VarName
 from xstreamcast.plan.decompose.splices import splices
 from xstreamcast.run.continuous.engine import Number
 from xstreamcast.run.continuous.journal import Journal
-from xstreamcast.run.continuous.shelf import Computed, Emitted, Members, Numbers, Reads, Shown, Written
+from xstreamcast.run.continuous.shelf import Computed, Emitted, Members, Numbers, Reads, Shown
+from xstreamcast.run.continuous.written import Written
 from xstreamcast.run.evaluate import Executable
 
 _DECLARED = f' xmlns:stream="{STREAM_NAMESPACE}"'

@@ -167,10 +167,17 @@ class Inflow:
                 self._take(item, name, None, 0)
         self.go_on()
 
-    def load(self, source: Source, stream: str | None = None, progress: Callable[[int], None] = lambda _: None) -> None:
+    def load(
+        self,
+        source: Source,
+        stream: str | None = None,
+        progress: Callable[[int], None] = lambda _: None,
+        telling: bool = False,
+    ) -> None:
         """Read a file (or a pipe) to its end, in batches: what no query needs is passed over, the rest is parsed
         together. The answers go on when all is in; what is different is told when somebody asks. ``progress`` hears now
-        and then how many changes have come."""
+        and then how many changes have come. ``telling``: somebody will ask, so that things are kept as they are told.
+        """
         name = self.stream_of(stream)
         association = self.association(name)
         collecting = gc.isenabled()
@@ -189,6 +196,8 @@ class Inflow:
                         self._take(change, name, place, inside)
                 else:
                     self.begin()
+                    for live in association.followers:
+                        live.runs.telling = telling or self.fixed is not None
                     for _ in association.take_batch(stretch):
                         if self.fixed is None:
                             self.settle()

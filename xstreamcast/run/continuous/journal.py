@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from xstreamcast.plan.algebra import Unit
 from xstreamcast.run.continuous.derived import Ordered, Part
 from xstreamcast.run.continuous.engine import Continuous, Number
-from xstreamcast.run.continuous.live import Member, Mount, side_by_side
+from xstreamcast.run.continuous.live import Member, side_by_side
+from xstreamcast.run.continuous.mounts import holes_around
 from xstreamcast.run.continuous.noted import Noted as Noted
+from xstreamcast.run.continuous.runs import Fragment
 from xstreamcast.run.continuous.sums import every as every
 from xstreamcast.run.continuous.sums import members
 
@@ -143,10 +145,13 @@ class Journal(Continuous):
                     yield from members(content)
 
     def _open_runs(self, where: Number) -> None:
-        """What is to be told of runs is told by member."""
+        """What is to be told of runs, and cannot be told of a fragment as it is, is told by member."""
         name, unit = where
         live = self.live[name]
-        self.looked.update(dict.fromkeys(live.runs.shown(unit), name))
+        while (opened := live.runs.to_open(unit)) is not None:
+            self.looked.update(dict.fromkeys(opened, name))
+            if live.dirty or live.runs.due:
+                self._settle()  # those of which more than their items must be known
         for occurrence in live.turned if live.runs.standing else ():
             for place in side_by_side(occurrence):
                 if unit in place.content:
@@ -155,14 +160,11 @@ class Journal(Continuous):
             self._settle()  # those of which more than their items must be known
 
 
-def identity(member: Member | Part) -> tuple[Any, ...]:
+def identity(member: Member | Part | Fragment) -> tuple[Any, ...]:
     """What a member is known by when its content is sent again: where it stands, by hole ids and times."""
     if isinstance(member, Part):
         whose = member.member
         return identity(whose) if isinstance(whose, Member) else (whose,), member.number
-    path: list[Any] = [member.unit, member.entry.key[1]]
-    mount: Mount | None = member.mount
-    while mount is not None:
-        path.append((mount.occurrence.id, mount.key[:2]))
-        mount = mount.occurrence.parent
-    return tuple(path)
+    if isinstance(member, Fragment):
+        return member.run.identity(member.at)
+    return member.unit, member.entry.key[1], *holes_around(member.mount)

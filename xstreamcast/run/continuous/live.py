@@ -31,8 +31,9 @@ from xstreamcast.run.continuous.mounts import (
     side_by_side,
 )
 from xstreamcast.run.continuous.order import Entry, Sequence
+from xstreamcast.run.continuous.rooted import make_room, take_root
 from xstreamcast.run.continuous.route import Route
-from xstreamcast.run.continuous.runs import Inner, Run, Runs
+from xstreamcast.run.continuous.runs import Inner, Run, Runs, rooted_key
 from xstreamcast.run.continuous.walk import Walk
 from xstreamcast.scan.automaton import DOCUMENT_STATE
 
@@ -76,6 +77,8 @@ class Live(Regions):
         self.grove = Grove(self)
         self.holes: dict[int, list[Occurrence] | Run | Inner] = {}
         self.runs = Runs(self)
+        self.closing: list[int] | None = None
+        """Regions that may have been closed for good, if somebody asks (:mod:`~xstreamcast.run.continuous.sealing`)."""
         self.inlines: dict[int, list[Occurrence]] = {}  # of regions that lie in a content, or beside one
         self.passed: dict[int, tuple[Mount, ...]] = {}  # the holes nobody looks into: where they are
         self.forced: set[int] = set()  # those of them that hold a fragment of another tag, after all
@@ -205,9 +208,9 @@ class Live(Regions):
         if doc:
             return
         # A stretch of a file goes in by runs: what is here for its holes, or stands alone, is parsed together.
-        single = self.rooted or not self.runs.units
-        placed = [filling for number, filling in filled if number in holes and self.runs.parts(number, filling)]
-        self.ready([one for number, one in filled if self.wants(one.tsid, number)] if single else placed)
+        if self.rooted and self.runs.taking:
+            filled = take_root(self.runs, filled)
+        self.ready([filling for number, filling in filled if self._is_walked(number, filling)])
         for number, filling in filled:
             shown = holes.get(number)
             if shown is None or number in self.passed:
@@ -222,6 +225,16 @@ class Live(Regions):
                     self.sync(occurrence)
             else:
                 self.resync(number)
+
+    def _is_walked(self, number: int, filling: Filling) -> bool:
+        """Whether a content that has come will be walked through."""
+        if not self.wants(filling.tsid, number):
+            return False
+        if not self.runs.units:
+            return True
+        if number in self.holes:
+            return self.runs.parts(number, filling)
+        return self.rooted and filling.tsid in self.route.rooted
 
     def _record(self, occurrence: Occurrence, filling: Filling) -> bool:
         """Mount a content that is just one record, as most are: what :meth:`sync` would come to. Whether it is one."""
@@ -261,8 +274,11 @@ class Live(Regions):
                     around = self.top.get(unit)
                     if around is not None:
                         content = occurrence.content[unit] = Sequence(around.monoid)
-                        content.place = occurrence.places[unit] = Entry(occurrence, content.total, ((0, number), 0))
-                        around.insert_sorted(content.place)
+                        entry = Entry(occurrence, content.total, rooted_key(number))
+                        content.place = occurrence.places[unit] = entry
+                        if self.runs.standing:
+                            make_room(self.runs, around, number)
+                        around.insert_sorted(entry)
                 self.holes[number] = [occurrence]
                 self.sync(occurrence)
                 return

@@ -164,6 +164,9 @@ class Modal(Journal):
         self._ends += [way.until for _, (_, way) in modes.asked if way.until is not None]
         super().__init__(*args, **given)
 
+    def _bulk(self) -> None:
+        """Every hole may be asked whether it is open: none stands in a run."""
+
     def close(self, stream: str) -> None:
         """A stream is at its end."""
         live = self.live.get(stream)

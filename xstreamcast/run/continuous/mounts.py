@@ -171,6 +171,13 @@ def side_by_side(occurrence: Occurrence) -> Iterator[Occurrence]:
             waiting += [(sibling, False) for sibling in reversed(place.before)]
 
 
+def holes_around(mount: Mount | None) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Where a content stands, outwards, by hole ids and times."""
+    while mount is not None:
+        yield mount.occurrence.id, mount.key[:2]
+        mount = mount.occurrence.parent
+
+
 class Home:
     """Whose an outermost sequence is: a unit's in the document, or in a frame. It hears when the sequence changes."""
 

@@ -23,8 +23,6 @@ class Noted(Live):
         super().__init__(*args, **given)
         self.turned: dict[Occurrence, None] = {}
         self.moved: dict[Occurrence, None] = {}
-        self.closing: list[int] | None = None
-        """Regions that may have been closed for good, if somebody asks (:mod:`~xstreamcast.run.continuous.sealing`)."""
         self.parted: set[Mount] = set()
         """Contents of which something has been let go of: they are not looked through again."""
         self._read_by: dict[Mount, frozenset[int] | None] = {}

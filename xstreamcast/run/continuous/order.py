@@ -250,6 +250,21 @@ class Sequence(Generic[S]):
             block = block.children[max(place, 0)]
         return self._put(block, bisect_right(block.children, key, key=_key), entry)
 
+    def around(self, key: Any) -> tuple[Entry[S] | None, Entry[S] | None]:
+        """The last entry whose key is not greater than another, and the one behind it; keys are in order."""
+        block, behind = self.root, None
+        while not block.leaf:
+            at = max(bisect_right(block.children, key, key=_least), 1)
+            behind = block.children[at] if at < len(block.children) else behind
+            block = block.children[at - 1]
+        at = bisect_right(block.children, key, key=_key)
+        before: Entry[S] | None = block.children[at - 1] if at else None
+        if at < len(block.children):
+            return before, block.children[at]
+        while behind is not None and not behind.leaf:
+            behind = behind.children[0]
+        return before, None if behind is None else behind.children[0]
+
     def extend_sorted(self, entries: list[Entry[S]]) -> None:
         """New entries in the order of their keys; at once when the sequence was empty."""
         if self.root.leaf and not self.root.children:

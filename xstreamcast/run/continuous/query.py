@@ -218,7 +218,7 @@ class ContinuousQuery:
 
         What the query does not need is not opened: by far the fastest way to take much in.
         """
-        self.inflow.load(source, stream)
+        self.inflow.load(source, stream, telling=True)
         return [emitted.change for emitted in self.take()]
 
     def tick(self, now: str | datetime | Instant) -> list[Change]:

@@ -178,6 +178,11 @@ class Route:
             known = self._single[state] = role.begins[0] if single else -1
         return known
 
+    def is_record(self, state: int, tsid: int | None, unit: int) -> bool:
+        """Whether a fragment of a tag, in the content of a state, is a record of a unit and nothing else."""
+        tag = self.structure.tags.get(tsid) if self.structure is not None and tsid is not None else None
+        return tag is not None and self.record(self.element(state, name_of(tag.name))) == unit
+
     def own(self, state: int) -> tuple[set[int], set[int], set[int], set[int]]:
         """What a state of the automaton says by itself: see :class:`Role`."""
         begins: set[int] = set()

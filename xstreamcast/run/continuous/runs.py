@@ -8,32 +8,37 @@ entry in the sequence of its unit, with the sum of what all of them add:
 
 A fragment is a hole's content with the holes in that filled, if these are few. A change that touches one takes it out
 of its run, and it becomes an :class:`~xstreamcast.run.continuous.mounts.Occurrence` like any other (*opened*); so do
-those that somebody wants as members. Nobody reads a hole in a run but the unit itself.
+those that somebody wants as members. Nobody reads a hole in a run but the unit itself. Fragments that are placed by
+their tags have no content around them (:mod:`~xstreamcast.run.continuous.rooted`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from xstreamcast.model.content import Opened
-from xstreamcast.model.names import ATTRIBUTE, ELEMENT
-from xstreamcast.run.continuous.mounts import HOLE, ID, TSID, Member, Mount, Occurrence
+from xstreamcast.run.continuous.mounts import Member, Mount, Occurrence, holes_around
 from xstreamcast.run.continuous.order import WIDTH, Entry, Sequence
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Filling, Region
-    from xstreamcast.model.tree import Tree
+    from xstreamcast.model.atomic import Item
     from xstreamcast.run.continuous.bulk import Bulk
     from xstreamcast.run.continuous.live import Live
     from xstreamcast.run.continuous.mounts import Above
-    from xstreamcast.run.continuous.walk import Found, Walk
 
 _CLOSED: Final = ord(">")
 _BESIDE: Final = frozenset(b"-?]")
 """What may come before the last bracket of a comment, an instruction or a marked section."""
 _TOLD: Final = object()
-_COLUMNS: Final = ("numbers", "tsids", "rows", "fillings", "inside", "outcomes", "met")
+Identity = tuple[Any, ...]
+COLUMNS: Final = ("numbers", "tsids", "rows", "fillings", "inside", "outcomes", "met", "single", "shown")
+
+
+def rooted_key(number: int) -> tuple[tuple[int, int], int]:
+    """The key of a fragment that is placed by its tag, without a look at those around: it stands by its number."""
+    return (0, number), 0
 
 
 class Inner:
@@ -46,16 +51,19 @@ class Inner:
 
 
 class Run:
-    """Some holes of one content, in order. Columns: their ``numbers``, ``tsids`` and ``rows``; the ``fillings`` (None:
-    not yet); the numbers of the holes ``inside`` that matter; the ``outcomes`` of the fragments, None if they must be
-    computed; how many contents these were ``met`` in."""
+    """Some holes of one content, in order (``mount`` None: of none). Columns: their ``numbers``, ``tsids`` and
+    ``rows``; the ``fillings`` (None: not yet); the numbers of the holes ``inside`` that matter; the ``outcomes`` of the
+    fragments, None if they must be computed; how many contents these were ``met`` in; whether what a fragment gives is
+    of a ``single`` member; and what is ``shown`` of it in the answer."""
 
     __slots__ = (
-        "above", "entry", "fillings", "inside", "met", "mount", "numbers", "outcomes", "rows", "runs", "state", "tsids",
-        "unit",
+        "above", "entry", "fillings", "inside", "met", "mount", "numbers", "outcomes", "rows", "runs", "shown",
+        "single", "state", "tsids", "unit",
     )  # fmt: skip
 
-    def __init__(self, runs: Runs, unit: int, mount: Mount, state: int, above: Above | None, entry: Entry[Any]) -> None:
+    def __init__(
+        self, runs: Runs, unit: int, mount: Mount | None, state: int, above: Above | None, entry: Entry[Any]
+    ) -> None:
         self.runs = runs
         self.unit = unit
         self.mount = mount
@@ -69,20 +77,57 @@ class Run:
         self.inside: list[tuple[int, ...]] = []
         self.outcomes: list[Any] = []
         self.met: list[int] = []
+        self.single: list[bool] = []
+        self.shown: list[Any] = []
 
-    def part(self, begin: int, end: int, summary: Any) -> Run:
+    def part(self, begin: int, end: int) -> Run:
         """A run of some of its holes."""
-        entry: Entry[Any] = Entry(None, summary, self.entry.key)
+        summary = self.runs.units[self.unit].total(self.outcomes[begin:end])
+        entry: Entry[Any] = Entry(None, summary, self.key(begin))
         made = Run(self.runs, self.unit, self.mount, self.state, self.above, entry)
         entry.item = made
-        for name in _COLUMNS:
+        for name in COLUMNS:
             setattr(made, name, getattr(self, name)[begin:end])
         return made
 
-    def opened(self) -> list[Entry[Any]]:
-        """All its holes, taken out of it: the entries that they have now."""
-        places = self.runs.open(self, range(len(self.numbers)))
+    def key(self, at: int) -> Any:
+        """The key that one of its holes has in the sequence. Without a content around they stand by their numbers."""
+        return self.entry.key if self.mount is not None else rooted_key(self.numbers[at])
+
+    def at_item(self, number: int) -> int:
+        """Which of its holes has the item of a number, from 1."""
+        for at, items in enumerate(self.outcomes):
+            number -= len(items or ())
+            if number <= 0:
+                return at
+        raise AssertionError("there are as many items as the counts say")
+
+    def of_several(self) -> list[int]:
+        """The holes that have items of several members."""
+        both = zip(self.outcomes, self.single, strict=True)
+        return [at for at, (items, single) in enumerate(both) if items and not single]
+
+    def opened(self, settled: bool = False) -> list[Entry[Any]]:
+        """All its holes, taken out of it: the entries that they have now. ``settled``: see :meth:`Runs.open`."""
+        places = self.runs.open(self, range(len(self.numbers)), settled)
         return [place.places[self.unit] for place in places]
+
+    def identity(self, at: int) -> Identity:
+        """What the member of a hole is known by, as :func:`~xstreamcast.run.continuous.journal.identity` has it."""
+        return self.unit, 0, (self.numbers[at], (0,)), *holes_around(self.mount)
+
+
+class Fragment(NamedTuple):
+    """A hole of a run that has items."""
+
+    run: Run
+    at: int
+
+    @property
+    def outcome(self) -> list[Item]:
+        """Its items."""
+        found: list[Item] = self.run.outcomes[self.at]
+        return found
 
 
 def is_simple(content: object) -> bool:
@@ -97,9 +142,10 @@ class Runs:
     """The runs of a live document.
 
     ``units``: how the units are evaluated whose records may be in runs. ``taking``: whether a batch is being taken in;
-    ``patient``: fragments with holes that wait for their fillers are not looked at yet. ``due``: the runs with
-    something to evaluate; ``untold``: those whose items have not been told yet. ``standing``: how many holes are in
-    runs; ``opened``: how many have been taken out.
+    ``patient``: fragments with holes that wait for their fillers are not looked at yet; ``telling``: what comes will
+    be told. ``due``: the runs with something to evaluate; ``untold``: those whose items have not been told yet.
+    ``shown``: by unit, what the answer shows of members; ``orphans``: what it shows of what is there no more, and what
+    that was known by. ``standing``: how many holes are in runs; ``opened``: how many have been taken out.
     """
 
     def __init__(self, live: Live) -> None:
@@ -107,8 +153,11 @@ class Runs:
         self.units: dict[int, Bulk] = {}
         self.taking = False
         self.patient = False
+        self.telling = False
         self.due: dict[Run, None] = {}
         self.untold: dict[Run, None] = {}
+        self.shown: dict[int, dict[Any, Any]] = {}
+        self.orphans: dict[int, list[tuple[Identity, Any]]] = {}
         self.standing = 0
         self.opened = 0
 
@@ -118,17 +167,17 @@ class Runs:
         """A batch is taken in."""
         self.taking = self.patient = bool(self.units)
 
-    def path(self, mount: Mount) -> set[int]:
+    def path(self, mount: Mount | None) -> set[int]:
         """The holes that a content is in: none of them is filled again within it."""
         found: set[int] = set()
-        occurrence: Occurrence | None = mount.occurrence
+        occurrence = mount.occurrence if mount is not None else None
         while occurrence is not None:
             found.add(occurrence.id)
             occurrence = occurrence.parent.occurrence if occurrence.parent is not None else None
         return found
 
-    def admitted(self, number: int, region: Region, barred: set[int]) -> tuple[int, ...] | None:
-        """The holes in a region's content that matter, if it may stand in a run; None if not.
+    def admitted(self, number: int, region: Region, barred: set[int], unit: int, state: int) -> tuple[int, ...] | None:
+        """The holes in a region's content that matter, if it may stand in a run of a unit; None if not.
 
         ``barred``: holes that stand elsewhere, so that what fills them is not the fragment's alone.
         """
@@ -136,7 +185,13 @@ class Runs:
         if filling is None or not region.plain or not is_simple(filling.content):
             return None
         marks = filling.content.marks  # type: ignore[union-attr]  # an Opened
-        return () if marks is None else self._inside(number, marks, barred)
+        if marks is None:
+            return ()
+        return None if self._is_told_apart(filling, unit, state) else self._inside(number, marks, barred)
+
+    def _is_told_apart(self, filling: Filling, unit: int, state: int) -> bool:
+        """Whether a fragment with holes has items of several members, so that it would be opened at once."""
+        return self.telling and self.units[unit].shows and not self.live.route.is_record(state, filling.tsid, unit)
 
     def _inside(self, number: int, marks: Any, barred: set[int]) -> tuple[int, ...] | None:
         live = self.live
@@ -170,8 +225,13 @@ class Runs:
     def parts(self, number: int, filling: Filling) -> bool:
         """Whether a content that comes to a hole must be walked through: it is not, or will not be, in a run."""
         content = filling.content
-        many = type(content) is Opened and content.marks is not None and len(content.marks) > WIDTH + 1
-        return many or isinstance(self.live.holes[number], list)
+        found = self.live.holes[number]
+        if isinstance(found, list):
+            return True
+        if type(content) is not Opened or content.marks is None:
+            return False
+        apart = isinstance(found, Run) and self._is_told_apart(filling, found.unit, found.state)
+        return apart or len(content.marks) > WIDTH + 1
 
     def fill(self, number: int, filling: Filling) -> bool:
         """A hole in a run, or in a fragment of one, is filled for the first time; whether it stays there."""
@@ -188,7 +248,7 @@ class Runs:
             if run.fillings[at] is not None:
                 return run.fillings[at] is filling
             if not self.fits(region):
-                inside = self.admitted(number, region, self.path(run.mount))
+                inside = self.admitted(number, region, self.path(run.mount), run.unit, run.state)
                 if inside is None:
                     return False
                 run.inside[at] = inside
@@ -205,7 +265,10 @@ class Runs:
     # ---------------------------------------------------------------------------------------------- opening
 
     def open(self, run: Run, chosen: Iterable[int], settled: bool = False) -> list[Occurrence]:
-        """Take some holes out of a run; the others stay in runs. ``settled``: all that has come has been seen."""
+        """Take some holes out of a run; the others stay in runs.
+
+        ``settled``: all that has come has been seen, and who asks tells what they show.
+        """
         bulk, places = self.units[run.unit], []
         entries: list[Entry[Any]] = []
         done = 0
@@ -214,7 +277,7 @@ class Runs:
         runs: list[Run] = []
         for at in (*chosen, len(run.numbers)):
             if at > done:
-                rest = run.part(done, at, bulk.total(run.outcomes[done:at]))
+                rest = run.part(done, at)
                 self.live.holes.update(dict.fromkeys(rest.numbers, rest))
                 runs.append(rest)
                 entries.append(rest.entry)
@@ -223,22 +286,27 @@ class Runs:
                 places.append(place)
                 entries.append(place.places[run.unit])
             done = at + 1
-        for rest in runs:
-            if any(f is not None and o is None for f, o in zip(rest.fillings, rest.outcomes, strict=True)):
-                self.due[rest] = None
-            if untold:
-                self.untold[rest] = None
-        mount = run.mount
-        del mount.runs[run]
-        mount.runs.update(dict.fromkeys(runs))
-        mount.entries += entries
-        run.entry.sequence.replace(run.entry, entries)
+        self.replace(run, runs, entries, untold)
         self.standing -= len(places)
         self.opened += len(places)
         for place in places:
             if place.region is not None and not place.region.plain:
                 self.live.sync(place)
         return places
+
+    def replace(self, run: Run, runs: list[Run], entries: list[Entry[Any]], untold: bool) -> None:
+        """Other entries, and the ``runs`` among them, stand where a run stood."""
+        for rest in runs:
+            if any(f is not None and o is None for f, o in zip(rest.fillings, rest.outcomes, strict=True)):
+                self.due[rest] = None
+            if untold:
+                self.untold[rest] = None
+        mount = run.mount
+        if mount is not None:
+            del mount.runs[run]
+            mount.runs.update(dict.fromkeys(runs))
+            mount.entries += entries
+        run.entry.sequence.replace(run.entry, entries)
 
     def _placed(self, run: Run, at: int, bulk: Bulk, settled: bool, untold: bool) -> Occurrence:
         """A hole of a run as a place of its own, not in the sequence yet.
@@ -249,11 +317,14 @@ class Runs:
         region = live.table.get((live.doc, number))
         occurrence = Occurrence(number, region, run.state, run.above, False)
         occurrence.tsid, occurrence.parent = run.tsids[at], run.mount
-        entry: Entry[Any] = Entry(occurrence, live.route.monoid(run.unit).zero, run.entry.key)
+        entry: Entry[Any] = Entry(occurrence, live.route.monoid(run.unit).zero, run.key(at))
         occurrence.places[run.unit] = entry
         occurrence.content[run.unit] = Sequence(live.route.monoid(run.unit), (), entry)
         live.holes[number] = [occurrence]
-        run.mount.holes[run.rows[at]] = occurrence
+        if live.closing is not None:
+            live.closing.append(number)  # it may have been closed in the run
+        if run.mount is not None:
+            run.mount.holes[run.rows[at]] = occurrence
         filling, outcome = run.fillings[at], run.outcomes[at]
         if filling is None:
             return occurrence
@@ -263,8 +334,10 @@ class Runs:
             del live.holes[hole]
         live.walked -= run.met[at]
         live.see(occurrence)
+        if run.shown[at] is not None:
+            self._hand_over(run, at, occurrence)
         mount = occurrence.mounts.get(id(filling))
-        known = outcome is not None and (settled or content.marks is None) and not (untold and outcome)
+        known = outcome is not None and (settled or (content.marks is None and not (untold and outcome)))
         if known and mount is not None and len(mount.members) == 1 and not mount.runs:
             (member,) = mount.members
             if member.inner is None and not any(held.content for held in mount.holes.values()):  # all that it gave
@@ -273,126 +346,82 @@ class Runs:
                 occurrence.content[run.unit].update(member.entry, bulk.total([outcome]))
         return occurrence
 
-    def open_in(self, mount: Mount) -> None:
+    def _hand_over(self, run: Run, at: int, occurrence: Occurrence) -> None:
+        """What was shown of a fragment is shown of its member from now on."""
+        for mount in occurrence.mounts.values():
+            for member in mount.members:
+                if member.unit == run.unit:
+                    self.shown[run.unit][member] = run.shown[at]
+                    return
+        self._orphan(run, at)
+
+    def _orphan(self, run: Run, at: int) -> None:
+        self.orphans.setdefault(run.unit, []).append((run.identity(at), run.shown[at]))
+
+    def open_in(self, mount: Mount, settled: bool = False) -> None:
         """Take all holes of a content out of their runs."""
         for run in tuple(mount.runs):
-            run.opened()
+            run.opened(settled)
 
-    def shown(self, unit: int) -> Iterator[Member]:
-        """Open the fragments that have items to tell: their members, but for those that must be evaluated first."""
-        chosen = {
-            run: [at for at, items in enumerate(run.outcomes) if items] for run in self.untold if run.unit == unit
-        }
+    def to_open(self, unit: int) -> list[Member] | None:
+        """Open the fragments that have items to tell of several members; None if there are none.
+
+        These members, but for those that must be evaluated first. What is in the holes of such a fragment stands in
+        runs of its own from now on.
+        """
+        chosen = {run: run.of_several() for run in self.untold if run.unit == unit}
+        if not any(chosen.values()):
+            return None
         fillings = [run.fillings[at] for run, places in chosen.items() for at in places]
         self.live.ready([filling for filling in fillings if filling is not None])
+        taking, self.taking = self.taking, True
+        found: list[Member] = []
         for run, places in chosen.items():
-            del self.untold[run]
-            for place in self.open(run, places, settled=True):
+            for place in self.open(run, places, settled=True) if places else ():
                 for mount in place.mounts.values():
-                    yield from [member for member in mount.members if member.outcome is not None]
+                    found += [member for member in mount.members if member.outcome is not None]
+        self.taking = taking
+        return found
+
+    def to_tell(self, unit: int) -> list[Run]:
+        """The runs of which something is to be told."""
+        return [run for run in self.untold if run.unit == unit]
+
+    def told(self, unit: int) -> list[tuple[Identity, Any]]:
+        """What is to be told is being told; what was shown and is there no more."""
+        for run in self.to_tell(unit):
+            del self.untold[run]
+            for at, shown in enumerate(run.shown):
+                if shown is not None and not run.outcomes[at]:
+                    self._orphan(run, at)
+                    run.shown[at] = None
+        return self.orphans.pop(unit, [])
 
     def drop(self, mount: Mount) -> None:
         """A content is no longer in T: nor are the holes in it."""
-        live = self.live
         for run in mount.runs:
             self.due.pop(run, None)
             self.untold.pop(run, None)
-            self.standing -= len(run.numbers)
-            inner = [
-                hole
-                for filling in run.fillings
-                if filling is not None
-                for hole in filling.content.regions  # type: ignore[union-attr]  # an Opened
-                if isinstance(live.holes.get(hole), Inner)
-            ]
-            for number in (*run.numbers, *inner):
-                del live.holes[number]
-            if live.vanishing:
-                live.vanished += [*run.numbers, *inner]
+            for at, shown in enumerate(run.shown):
+                if shown is not None:
+                    self._orphan(run, at)
+            gone = self.forget(run)
+            if self.live.vanishing:
+                self.live.vanished += gone
         mount.runs = {}
 
-
-def hole_at(tree: Tree, row: int) -> tuple[int, int | None]:
-    """The number of a hole, and the tag that it names."""
-    number, tsid = 0, None
-    for at in range(row + 1, row + tree.size[row] + 1):
-        if tree.name[at] == ID:
-            number = int(tree.value[at] or 0)
-        elif tree.name[at] == TSID:
-            tsid = int(tree.value[at] or 0)
-        elif tree.kind[at] != ATTRIBUTE:
-            break
-    return number, tsid
-
-
-def gather(walk: Walk, row: int, state: int, above: Above | None, around: tuple[Member, ...], found: Found) -> int:
-    """Put the holes that follow one another from a row on into runs, as far as they may stand in one.
-
-    The row of the first thing that may not, or behind them all. Texts between them are nobody's.
-    """
-    live, route, tree = walk.live, walk.route, walk.tree
-    role, runs = route.role(state), live.runs
-    units = [unit for unit in found if unit in role.below]
-    if above is None or not above.plain or len(units) != 1 or units[0] not in runs.units:
-        return row
-    if any(member.unit in role.reads for member in around):
-        return row
-    unit = units[0]
-    zero, entries, holes, table = route.monoid(unit).zero, found[unit], live.holes, live.table
-    names, values, sizes, kinds = tree.name, tree.value, tree.size, tree.kind
-    end = row - tree.up[row] + sizes[row - tree.up[row]]
-    base, doc, path, passed, forced = walk.base, live.doc, walk.path, walk.passed, live.forced
-    matters: dict[int | None, bool] = {None: True}
-    run: Run | None = None
-    room = 0
-    while row <= end:
-        size = sizes[row]
-        if names[row] != HOLE:
-            if kinds[row] == ELEMENT:
-                break
-            row += size + 1
-            continue
-        if size == 2 and names[row + 1] == ID and names[row + 2] == TSID:
-            number: int = int(values[row + 1] or 0)
-            tsid: int | None = int(values[row + 2] or 0)
-        else:
-            number, tsid = hole_at(tree, row)
-        if tsid not in matters:
-            matters[tsid] = route.filler(state, tsid)
-        region = table.get((doc, number))
-        if not matters[tsid]:
-            assert tsid is not None
-            if number in forced or (region is not None and live.holds_others(number, tsid)):
-                break
-            passed[number] = tsid
-            row += size + 1
-            continue
-        if number in holes or number in path:
-            break
-        filling = None if region is None else region.current
-        inside = () if region is None else runs.admitted(number, region, walk.numbers)
-        if inside is None:
-            break
-        if run is None or not room:
-            entry: Entry[Any] = Entry(None, zero)
-            run = entry.item = Run(runs, unit, walk.mount, state, above, entry)
-            room = WIDTH
-            entries.append(entry)
-            if not walk.mount.runs:
-                walk.mount.runs = {}
-            walk.mount.runs[run] = None
-        holes[number] = run
-        run.numbers.append(number)
-        run.tsids.append(tsid)
-        run.rows.append(row - base)
-        run.fillings.append(filling)
-        run.inside.append(inside)
-        room -= 1
-        if filling is not None:
-            runs.due[run] = None
-        row += size + 1
-    for run in walk.mount.runs:
-        if not run.outcomes:
-            run.outcomes, run.met = [None] * len(run.numbers), [0] * len(run.numbers)
-            runs.standing += len(run.numbers)
-    return row
+    def forget(self, run: Run) -> list[int]:
+        """The holes of a run, and those in its fragments, have no places any more: their numbers."""
+        holes = self.live.holes
+        self.standing -= len(run.numbers)
+        inner = [
+            hole
+            for filling in run.fillings
+            if filling is not None
+            for hole in filling.content.regions  # type: ignore[union-attr]  # an Opened
+            if isinstance(holes.get(hole), Inner)
+        ]
+        gone = [*run.numbers, *inner]
+        for number in gone:
+            del holes[number]
+        return gone

@@ -11,11 +11,14 @@ that are left so become one. In document order, then, what is kept is what is op
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xstreamcast.errors import error
+from xstreamcast.model.content import Opened
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.mounts import Member, Mount, Occurrence
+from xstreamcast.run.continuous.runs import Fragment, Inner, Run
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.engine import Number
@@ -34,9 +37,10 @@ class Sealed:
     inner: ClassVar[None] = None
     places: ClassVar[None] = None
 
-    def __init__(self, entry: Entry[Any], number: int) -> None:
+    def __init__(self, entry: Entry[Any], first: int, last: int) -> None:
         self.entry = entry
-        self.first = self.last = number
+        self.first = first
+        self.last = last
 
     @property
     def outcome(self) -> list[Any]:
@@ -70,8 +74,6 @@ class Sealing:
         self.strict = association.fixed is None
         known = association.table.items()  # before there was somebody to follow it
         self.live.closing = [number for (_, number), region in known if region.frozen or not self.strict]
-        if association.fixed is not None:
-            self.live.runs.units.clear()  # what is let go of needs no columns
 
     def go_on(self) -> None:
         """All that has come has been told: see what of it is closed."""
@@ -79,8 +81,9 @@ class Sealing:
             return
         closing, self.live.closing = self.live.closing, []
         released: list[int] = []
+        runs: dict[Run, None] = {}
         for number in dict.fromkeys(closing or ()):
-            for occurrence in (*self.live.at(number), *self.live.inlines.get(number, ())):
+            for occurrence in (*self._places(number, runs), *self.live.inlines.get(number, ())):
                 self._look_at(occurrence, released)
             for mount in self.live.passed.get(number, ()) if self.association.is_over(number) else ():
                 if number in self.passed.get(mount, ()):
@@ -88,24 +91,54 @@ class Sealing:
                     self._one_less(mount, released)
                 elif mount not in self.open:
                     self._look_at(mount.occurrence, released)
+        for run in runs:
+            if run.entry.block is not None:  # nothing has been let go of with it meanwhile
+                self._look_into(run, released)
         if released:
             self.association.let_go(released)
 
+    def _places(self, number: int, runs: dict[Run, None]) -> tuple[Occurrence, ...]:
+        """The places of a hole; the run that it stands in is noted instead, where runs are let go of as they are."""
+        held = self.live.holes.get(number)
+        if isinstance(held, Run | Inner):
+            run, at = self.live.runs.find(held.outer if isinstance(held, Inner) else number)
+            if not self.strict:
+                runs[run] = None
+                return ()
+            self.live.runs.open(run, [at], settled=True)
+        return self.live.at(number)
+
     def _look_at(self, occurrence: Occurrence, released: list[int]) -> None:
         """Something about a place may be closed now."""
-        if self._is_due(occurrence) and self._visit(occurrence, released):
+        if self._closed(occurrence) and self._is_due(occurrence) and self._visit(occurrence, released):
             self._one_less(occurrence.parent, released)
+
+    def _look_into(self, run: Run, released: list[int]) -> None:
+        """Something in a run may be closed now."""
+        mount = around = run.mount
+        while around is not None:
+            if not self._closed(around.occurrence):
+                return
+            around = around.occurrence.parent
+        for _ in range(self._seal_run(run, released)):
+            self._one_less(mount, released)
 
     def _is_due(self, occurrence: Occurrence) -> bool:
         """Whether all around a place is closed, so that it stays where it is. What stands beside a region is kept."""
-        parent = occurrence.parent
-        if occurrence in self.shut or (parent is not None and occurrence not in self._rows(parent)):
+        if occurrence in self.shut:
             return False
+        parent = occurrence.parent
         while parent is not None:
             if not self._closed(parent.occurrence) or (self.strict and parent not in self.open):
                 return False
             parent = parent.occurrence.parent
-        return True
+        return occurrence.parent is None or self._is_in(occurrence.parent, occurrence)
+
+    def _is_in(self, mount: Mount, occurrence: Occurrence) -> bool:
+        """Whether a place is a hole of a content. One that has been in a run is known only since."""
+        if occurrence not in self._rows(mount) and not occurrence.inline:
+            del self.rows[mount]
+        return occurrence in self._rows(mount)
 
     def _rows(self, mount: Mount) -> dict[Occurrence, int]:
         rows = self.rows.get(mount)
@@ -129,14 +162,17 @@ class Sealing:
             still_open = 0
             for mount in tuple(occurrence.mounts.values()):
                 if mount not in self.open:
-                    self.live.runs.open_in(mount)
+                    if self.strict:
+                        self.live.runs.open_in(mount, settled=True)
+                    for run in tuple(mount.runs):
+                        self._seal_run(run, released)
                     over = self.association.is_over
                     passed = {number for number in mount.passed if not over(number)}
                     if passed and self.strict:
                         return False
                     self.passed[mount] = passed
                     holes = [not self._visit(hole, released) for hole in tuple(mount.holes.values())]
-                    self.open[mount] = len(passed) + sum(holes)
+                    self.open[mount] = len(passed) + sum(holes) + sum(len(run.numbers) for run in mount.runs)
                 still_open += self.open[mount]
             if still_open:
                 return False
@@ -165,7 +201,7 @@ class Sealing:
             del parent.holes[self._rows(parent).pop(occurrence)]
             self.live.parted.add(parent)
         for unit, entry in occurrence.places.items():
-            sealed = entry.item = Sealed(entry, occurrence.id)
+            sealed = entry.item = Sealed(entry, occurrence.id, occurrence.id)
             shelf = self.shelves.get((self.name, unit))
             if shelf is not None:
                 shelf.seal(items[unit], sealed)
@@ -187,6 +223,55 @@ class Sealing:
         """Whether the items of a unit, if they are shown, have been told, and no blank comes or goes between them."""
         shelf = self.shelves.get((self.name, unit))
         return shelf is None or all(map(shelf.is_settled, items))
+
+    def _seal_run(self, run: Run, released: list[int]) -> int:
+        """Let go of what is closed in a run, side by side as one; how many fragments that were."""
+        runs, unit = self.live.runs, run.unit
+        if unit not in self.units or run in runs.untold:
+            return 0
+        over = [self._is_over(run, at) for at in range(len(run.numbers))]
+        if not any(over):
+            return 0
+        edges = [at for at in range(1, len(over)) if over[at] != over[at - 1] or self._is_apart(run, at)]
+        entries: list[Entry[Any]] = []
+        rests: list[Run] = []
+        for begin, end in pairwise((0, *edges, len(over))):
+            part = run.part(begin, end)
+            entries.append(part.entry)
+            if over[begin]:
+                part.entry.item = Sealed(part.entry, part.numbers[0], part.numbers[-1])
+                shelf = self.shelves.get((self.name, unit))
+                if shelf is not None:
+                    shelf.seal_shown([shown for shown in part.shown if shown is not None], part.entry.item)
+                released += [number for number in runs.forget(part) if (self.live.doc, number) in self.live.table]
+            else:
+                self.live.holes.update(dict.fromkeys(part.numbers, part))
+                rests.append(part)
+        runs.due.pop(run, None)
+        runs.replace(run, rests, entries, untold=False)
+        if run.mount is not None:
+            self.live.parted.add(run.mount)
+        for entry in entries:
+            if entry.block is not None and isinstance(entry.item, Sealed):
+                self._merge(unit, entry)
+        return sum(over)
+
+    def _is_over(self, run: Run, at: int) -> bool:
+        """Whether a fragment in a run is closed, with its holes, and has been told."""
+        association, filling = self.association, run.fillings[at]
+        if filling is None or run.outcomes[at] is None:
+            return False
+        region = self.live.table.get((self.live.doc, run.numbers[at]))
+        if region is None or not association.closes(region):
+            return False
+        content = filling.content
+        assert isinstance(content, Opened), "only what is plain stands in a run"
+        return all(map(association.is_over, content.regions)) and self._settled(run.unit, [Fragment(run, at)])
+
+    def _is_apart(self, run: Run, at: int) -> bool:
+        """Whether something may come in between a fragment and the one before it, as they stand by their numbers."""
+        begin, end = run.numbers[at - 1 : at + 1]
+        return run.mount is None and not self.association.all_settled(begin + 1, end)
 
     def _merge(self, unit: int, entry: Entry[Any]) -> None:
         """Entries side by side of which nothing is left but sums become one."""

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 STRETCH: Final = 2 << 20
 STRETCH_OF: Final = 4096
 """So many bytes of content, or so many changes, are taken in before those who follow evaluate what they have found."""
-LET_GO_OF: Final = 512
+LET_GO_OF: Final = 2048
 """So many changes where what is closed for good is let go of after each stretch."""
 _SENDS: Final = (Fill, Repeat)
 _ALONE: Final = 1 << 14
@@ -123,7 +123,7 @@ class Association(Fixing):
             fixes = self.fixes(change.tsid, change.region)
             (self.settled if fixes else self._passed).add([change.region])
             for live in self.followers if fixes else ():
-                if live.closing is not None and change.region in live.passed:
+                if live.closing is not None and (change.region in live.passed or change.region in live.holes):
                     live.closing.append(change.region)
             self._pass(1, START if change.valid_time is None else change.valid_time)
         else:
@@ -349,7 +349,8 @@ class Association(Fixing):
             self.settled.add(regions[skip & stays])
             for live in self.followers if self.fixed is not None else ():
                 if live.closing is not None:
-                    live.closing += [number for number in regions[skip & stays].tolist() if number in live.passed]
+                    settled: list[int] = regions[skip & stays].tolist()
+                    live.closing += [one for one in settled if one in live.passed or one in live.holes]
             self._passed.add(regions[skip & ~stays])
             self._pass(int(skip.sum()), batch.latest(skip))
         needed: list[int] = np.flatnonzero(~skip).tolist()

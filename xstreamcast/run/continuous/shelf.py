@@ -11,16 +11,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from xstreamcast.model.atomic import Item
 from xstreamcast.model.change import After, Change, Remove, Replace
-from xstreamcast.model.function import Array, FunctionItem
-from xstreamcast.model.lexical import to_string
-from xstreamcast.model.serialise import serialise
-from xstreamcast.model.serialise_xml import escape_text
-from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Unit
 from xstreamcast.run.continuous.archive import Archive, Span, joined
 from xstreamcast.run.continuous.derived import Part
@@ -28,9 +21,11 @@ from xstreamcast.run.continuous.engine import Number, is_seen
 from xstreamcast.run.continuous.journal import Journal, identity
 from xstreamcast.run.continuous.labels import between, in_order
 from xstreamcast.run.continuous.live import Member
+from xstreamcast.run.continuous.runs import Fragment, Run
 from xstreamcast.run.continuous.sealing import Sealed
 from xstreamcast.run.continuous.share import Recomputed
-from xstreamcast.run.continuous.sums import member_at
+from xstreamcast.run.continuous.sums import holder_at
+from xstreamcast.run.continuous.written import Written, written, written_each
 from xstreamcast.run.evaluate import Executable
 
 
@@ -39,34 +34,6 @@ class Emitted(NamedTuple):
 
     change: Change
     order: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """Items as text; whether they begin and end with atomic values."""
-
-    text: str
-    begins: bool
-    ends: bool
-
-
-def written(items: Iterable[Item]) -> Written | None:
-    """The text of items side by side; None where there is nothing, not even an empty text."""
-    flat = list(_flat(items))
-    if not flat:
-        return None
-    if len(flat) == 1 and not isinstance(flat[0], Node | FunctionItem):
-        return Written(escape_text(to_string(flat[0])), True, True)
-    return Written(serialise(flat), not isinstance(flat[0], Node), not isinstance(flat[-1], Node))
-
-
-def _flat(items: Iterable[Item]) -> Iterator[Item]:
-    for item in items:
-        if isinstance(item, Array):
-            for member in item.members():
-                yield from _flat(member)
-        else:
-            yield item
 
 
 _LET_GO: Final = Written("", False, False)
@@ -229,14 +196,19 @@ def _label(shown: Shown) -> str:
 
 
 class Members(Shelf):
-    """The part of a unit whose members are concatenated (∪): a region for each that has items."""
+    """The part of a unit whose members are concatenated (∪): a region for each that has items.
+
+    Of a fragment that stands in a run its run knows the region, until it is opened; what is shown of a member is here.
+    """
 
     def __init__(self, path: str, numbers: Numbers, journal: Journal, where: Number) -> None:
         super().__init__(path, numbers)
         self.journal = journal
         self.where = where
         self.shown: dict[Member | Part | Sealed, Shown] = {}
-        self.pending: list[tuple[int, Member | Part, Written]] = []
+        self.pending: list[tuple[int, Member | Part | Fragment, Written]] = []
+        self.runs = journal.live[where[0]].runs
+        self.runs.shown[where[1]] = self.shown
 
     def look(self) -> None:
         """See what is to be shown of the members that may have changed; raises what cannot be written."""
@@ -247,6 +219,22 @@ class Members(Shelf):
                 said = written(member.outcome)
                 if said is not None:
                     self.pending.append((member.entry.sequence.before(member.entry), member, said))
+        self._look_at_runs()
+
+    def _look_at_runs(self) -> None:
+        """… of fragments in runs, which are written together."""
+        fragments: list[tuple[int, Fragment]] = []
+        for run in self.runs.to_tell(self.where[1]):
+            if is_seen(run):
+                rank = run.entry.sequence.before(run.entry)
+                for at, items in enumerate(run.outcomes):
+                    if items:
+                        fragments.append((rank, Fragment(run, at)))
+                        rank += len(items)
+        texts = written_each(fragment.outcome for _, fragment in fragments)
+        self.pending += [
+            (rank, fragment, said) for (rank, fragment), said in zip(fragments, texts, strict=True) if said is not None
+        ]
 
     def follow(self) -> None:
         """Put on the shelf what :meth:`look` has seen, and take off what is not to be shown any more."""
@@ -259,42 +247,66 @@ class Members(Shelf):
         for member in dict.fromkeys(self.journal.touched(self.where)):
             if member in self.shown and member not in present:
                 self.take(self.shown.pop(member))
+        for known_by, shown in self.runs.told(self.where[1]):
+            left.setdefault(known_by, deque()).append(shown)
         if left:
-            for _, member, _ in self.pending:
-                if member not in self.shown and left.get(identity(member)):
-                    self.shown[member] = left[identity(member)].popleft()
+            for _, one, _ in self.pending:
+                if self._known(one) is None and left.get(identity(one)):
+                    self._show(one, left[identity(one)].popleft())
         for rest in left.values():
             for shown in rest:
                 self.take(shown)
-        staying = [member for _, member, _ in self.pending if member in self.shown]
-        stay = in_order([self.shown[member].label for member in staying])
-        for number, member in enumerate(staying):
+        staying = [(one, shown) for _, one, _ in self.pending if (shown := self._known(one)) is not None]
+        stay = in_order([shown.label for _, shown in staying])
+        for number, (one, shown) in enumerate(staying):
             if number not in stay:
-                self.take(self.shown.pop(member))
+                self.take(shown)
+                self._show(one, None)
         before, end = self.anchor, 0
-        for rank, member, said in self.pending:
+        for rank, one, said in self.pending:
             if rank != end:  # not just behind the one before
                 before = self._before(rank)
-            known = self.shown.get(member)
+            known = self._known(one)
             if known is not None and known.before is before:
                 self.put(known, said)
             else:
                 if known is not None:
                     self.take(known)
-                self.shown[member] = self.insert(before, said)
-            before, end = self.shown[member], rank + len(member.outcome)
+                known = self.insert(before, said)
+                self._show(one, known)
+            before, end = known, rank + len(one.outcome)
         self.pending = []
 
-    def is_settled(self, member: Member | Part | Sealed) -> bool:
+    def _known(self, member: Member | Part | Fragment) -> Shown | None:
+        """What is shown of a member, or of a fragment in a run."""
+        if isinstance(member, Fragment):
+            found: Shown | None = member.run.shown[member.at]
+            return found
+        return self.shown.get(member)
+
+    def _show(self, member: Member | Part | Fragment, shown: Shown | None) -> None:
+        if isinstance(member, Fragment):
+            member.run.shown[member.at] = shown
+        elif shown is None:
+            del self.shown[member]
+        else:
+            self.shown[member] = shown
+
+    def is_settled(self, member: Member | Part | Fragment | Sealed) -> bool:
         """Whether what is shown of a member has been told, and does not hang on what stands before it, as blanks do."""
-        shown = self.shown.get(member)
-        if isinstance(member, Sealed) or shown is None:
-            return isinstance(member, Sealed) or not member.outcome
+        if isinstance(member, Sealed):
+            return True
+        shown = self._known(member)
+        if shown is None:
+            return not member.outcome
         return shown.sent is not None and not (shown.said.begins or shown.said.ends)
 
     def seal(self, members: Iterable[Member | Part | Sealed], sealed: Sealed) -> None:
         """What is shown of some members, side by side, can never change: their texts are not kept in memory."""
-        found = [self.shown.pop(member) for member in members if member in self.shown]
+        self.seal_shown([self.shown.pop(member) for member in members if member in self.shown], sealed)
+
+    def seal_shown(self, found: list[Shown], sealed: Sealed) -> None:
+        """… what is shown, in order."""
         if found:
             self.shown[sealed] = self._joined(found)
 
@@ -322,11 +334,18 @@ class Members(Shelf):
         """The region before the item of a rank."""
         top = self.journal.sequence(self.where)
         while rank:
-            member, _ = member_at(top, rank)
-            shown = self.shown.get(member)
+            holder, number = holder_at(top, rank)
+            if isinstance(holder, Run):
+                for at in reversed(range(holder.at_item(number) + 1)):
+                    if holder.outcomes[at] and holder.shown[at] is not None:
+                        found: Shown = holder.shown[at]
+                        return found
+                rank -= number
+                continue
+            shown = self.shown.get(holder)
             if shown is not None:
                 return shown
-            rank = member.entry.sequence.before(member.entry)  # it has items that come to nothing: empty arrays
+            rank -= number  # it has items that come to nothing: empty arrays
         return self.anchor
 
 

@@ -206,15 +206,21 @@ def _slice(sequence: Sequence[int], first: int, last: int | None) -> list[Item]:
 
 
 def member_at(sequence: Sequence[int], place: int) -> tuple[Any, int]:
-    """The visible member with the item of a number, and the item's number in it, from 1: O(depth · log n)."""
+    """The visible member with the item of a number, and the item's number in it, from 1: what is in a run is opened."""
+    while True:
+        holder, number = holder_at(sequence, place)
+        if not isinstance(holder, Run):
+            return holder, number
+        holder.opened()
+
+
+def holder_at(sequence: Sequence[int], place: int) -> tuple[Any, int]:
+    """The visible member, or run, with the item of a number, and the item's number in it, from 1: O(depth · log n)."""
     within, rest = sequence, place
     while True:
         reach = rest
         entry = within.find(lambda count, reach=reach: count >= reach)  # type: ignore[misc]  # bound at once
         assert entry is not None, "there are as many items as the counts say"
-        if isinstance(entry.item, Run):
-            entry.item.opened()
-            continue
         rest -= within.before_here(entry)
         if getattr(entry.item, "places", None) is None:
             return entry.item, rest

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from xstreamcast.model.content import Content, Opened
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT
+from xstreamcast.run.continuous.gathering import gather, hole_at
 from xstreamcast.run.continuous.mounts import (
     HOLE,
     MUTABLE,
@@ -23,7 +24,6 @@ from xstreamcast.run.continuous.mounts import (
     side_by_side,
 )
 from xstreamcast.run.continuous.order import Entry, Sequence
-from xstreamcast.run.continuous.runs import gather, hole_at
 from xstreamcast.scan.automaton import DEAD
 
 if TYPE_CHECKING:
