@@ -153,6 +153,13 @@ class TreeBuilder:
         if source.lifespans:  # copies keep lifespans
             within = range(index, index + size + 1)
             tree.lifespans.update({row + at - index: span for at, span in source.lifespans.items() if at in within})
+        if source.seams:
+            by = row - index
+            moved = [(at + by, parent + by, region) for at, parent, region in source.seams_within(index)]
+            if tree.seams:
+                tree.seams += moved
+            else:
+                tree.seams = moved
 
     def _copy_namespaces(self, source: Tree, index: int, row: int, inherit: bool) -> None:
         for at, declared in source.declarations(index):

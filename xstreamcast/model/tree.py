@@ -24,6 +24,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import compress, count
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from xstreamcast.model.names import (
@@ -69,7 +70,16 @@ SHARED_KEY = sys.maxunicode
 """The character in ``keys`` of names beyond the number of characters there are."""
 _CODEC = f"utf-32-{sys.byteorder[0]}e"
 _DECODED_FROM = 32  # rows; below, making characters one by one is cheaper
+_POSITION = itemgetter(0)
 _INDEX_FROM = 48  # rows; below, scanning a subtree is cheaper than bisecting the index of a name
+
+
+Sewn = int | tuple[Any, ...]
+"""A region of a stream; or one of the fillings side by side in a region, by what orders them."""
+Seam = tuple[int, int, Sewn | None]
+"""A row before which such a thing begins, the row that is its parent, and what it is; None: where it ends."""
+NO_SEAMS: list[Seam] = []
+"""Of most trees: never written to."""
 
 
 class Octets(Protocol):
@@ -102,6 +112,7 @@ class Tree:
         "namespaces",
         "octets",
         "prefix",
+        "seams",
         "serial",
         "size",
         "up",
@@ -121,6 +132,8 @@ class Tree:
         self.namespaces: dict[int, dict[str, str]] = {}
         # element row -> its lifespan, where a projection clipped it: the attributes cannot say that an end is closed
         self.lifespans: dict[int, Interval] = {}
+        # where regions of a stream were put in, in document order
+        self.seams = NO_SEAMS
         self.base_uri = base_uri
         self.document_uri = document_uri
         # (element, attribute) as written -> ID, IDREF or IDREFS, from the document's own DTD
@@ -139,6 +152,7 @@ class Tree:
         tree.namespaces, tree.lifespans, tree.dtd, tree._positions = {}, {}, {}, {}
         tree.base_uri, tree.document_uri = base_uri, None
         tree._keys = tree._ids = tree.octets = None
+        tree.seams = NO_SEAMS
         tree.serial = next(_serials)
         return tree
 
@@ -305,6 +319,12 @@ class Tree:
         """The namespace declarations within a subtree, its top row included."""
         end = index + self.size[index]
         return [(row, declared) for row, declared in self.namespaces.items() if index <= row <= end]
+
+    def seams_within(self, index: int) -> list[Seam]:
+        """The seams in a row's subtree: those of the regions that lie in it as a whole."""
+        first = bisect_right(self.seams, index, key=_POSITION)
+        last = bisect_right(self.seams, index + self.size[index] + 1, key=_POSITION)
+        return [seam for seam in self.seams[first:last] if seam[1] >= index]
 
     def base(self, index: int) -> str | None:
         """The base URI of a row: xml:base of the ancestors, resolved outwards."""

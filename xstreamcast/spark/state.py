@@ -112,7 +112,7 @@ class Replica:
         self.put_aside: list[tuple[str, Diagnostic]] = []
         self._stream = ""
         self.inflow = job.start(self._hear)
-        self.inflow.seals = False
+        self.inflow.seals = self.inflow.forwards = False
         self.ticked: int | None = None
 
     def _hear(self, diagnostic: Diagnostic) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import xstreamcast
+from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.model.change import Fill, Remove, Replace
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import parse_structure
@@ -209,3 +210,22 @@ def test_where_nothing_is_different_nothing_is_told_of_what_was_told_in_runs(tmp
     told = query.feed(Replace(region=10_000 + MANY, tsid=2, content=f"<s>{moved}</s>".encode()), "s")
     assert {change.kind for change in told} == {"remove"}
     assert len(told) == SECTION // 10 - 2
+
+
+def test_an_open_hole_of_what_a_file_brought_is_told_as_a_hole(tmp_path: Path) -> None:
+    """Of fragments in a run those that have open holes are told by member; the others stay where they are."""
+    waits = 2001
+    text = records().replace(f"<b><x>{waits % 10}</x></b>", f"<b><x>{'7' * 3000}</x>{holes([9], 5)}</b>", 1)
+    file = tmp_path / "stream.xml"
+    file.write_text(text)
+    query = xstreamcast.continuous('stream("s")//b')
+    sink = Materialiser()
+    for change in query.load(str(file), "s"):
+        sink.apply(change)
+    assert live_of(query).runs.standing == MANY // 2 - 1
+    told = list(query.feed(Fill(region=9, tsid=5, content=b"<c>3</c>"), "s"))
+    assert [(change.kind, getattr(change, "content", b"")) for change in told] == [("fill", b"<c>3</c>")]
+    for change in told:
+        sink.apply(change)
+    assert sink.text() == query.text()
+    assert query.text().startswith(f"<b><x>{'7' * 3000}</x><c>3</c></b><b><x>3</x></b>")

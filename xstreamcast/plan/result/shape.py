@@ -117,6 +117,12 @@ class Shapes:
             return self.made[kind][0]
         return self.structures[kind.stream].tag(kind.tsid or 0).name
 
+    def is_apart(self, copy: Copy, inside: bool) -> bool:
+        """Whether a copied element, if it is ``inside`` of another, or what is directly in it, may be in a hole."""
+        structure = self.structures[copy.stream]
+        tag = structure.tag(copy.tsid or 0)
+        return any(one.type != "snapshot" for one in [*map(structure.tag, tag.children), *([tag] if inside else ())])
+
     def order(self, kind: Copy | Made) -> tuple[str, int]:
         """So that the same query tells its tags in the same order: new elements first, as the query has them."""
         return ("", self._rank[kind]) if isinstance(kind, Made) else (f"/{kind.stream}", kind.tsid or 0)

@@ -7,8 +7,10 @@ in the same place; its children are what is below any of them:
     children(K) = {{c ∈ ⋃ inside(k), k ∈ K | name(c) = n} | n a name}
 
 Sets that are equal are one tag, which makes recursive tags finite. What is in a new element may come as a region of its
-own, if it is made around the plan's units (:mod:`~xstreamcast.plan.decompose.splices`): its tags have no type. What is
-copied, or made for each record, comes with what is in it: those tags are ``snapshot``.
+own, if it is made around the plan's units (:mod:`~xstreamcast.plan.decompose.splices`): its tags have no type. Nor have
+those of copies that come as fragments of their streams, for their holes are forwarded, or in which there is nothing but
+such holes (:mod:`~xstreamcast.run.continuous.sewn`). All else that is copied, or made for each record, comes with what
+is in it: those tags are ``snapshot``.
 
 An error that stands for the answer stands beside the root, where a structure has no place for it. Who looks for it is
 led there only if the structure has such a tag anywhere: so the root has one.
@@ -145,9 +147,11 @@ def _add(shapes: Shapes, places: list[_Place], shells: frozenset[ast.Span]) -> N
     at = 0
     while at < len(places):
         place = places[at]
-        apart = any(isinstance(kind, Made) and shapes.spans[kind] in shells for kind in place.held)
+        shell = any(isinstance(kind, Made) and shapes.spans[kind] in shells for kind in place.held)
+        copied = any(isinstance(kind, Copy) for kind in place.held)
         for name, held in _below(shapes, place).items():
             if name not in place.children:
+                apart = shell or any(isinstance(kind, Copy) and shapes.is_apart(kind, copied) for kind in held)
                 if (held, apart) not in known:
                     if len(places) >= MOST_TAGS:
                         raise _NotCertain

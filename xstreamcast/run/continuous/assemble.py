@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from xstreamcast.model.build import TreeBuilder
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT
-from xstreamcast.model.tree import Node, Tree
+from xstreamcast.model.tree import Node, Seam, Sewn, Tree
 from xstreamcast.run.continuous.marks import mark_hole, mark_living
 from xstreamcast.run.continuous.mounts import (
     HOLE,
@@ -119,7 +119,9 @@ def _assembled(member: Member, route: Route) -> tuple[Tree, int]:
             builder.put_attribute(name, value, prefix)
     row = len(builder.tree)
     tree, base = member.mount.tree
-    _Assembly(builder, route, member.unit).element(member.mount, tree, base, base + member.row, member.state)
+    assembly = _Assembly(builder, route, member.unit)
+    assembly.element(member.mount, tree, base, base + member.row, member.state)
+    builder.tree.seams = assembly.seams
     return builder.finish(), row
 
 
@@ -127,20 +129,27 @@ def whole_document(root: Occurrence, route: Route) -> Tree:
     """What is read of the document as a whole."""
     builder = TreeBuilder()
     builder.start_document()
-    _Assembly(builder, route, route.document).occurrence(root)
+    assembly = _Assembly(builder, route, route.document)
+    assembly.occurrence(root)
+    builder.tree.seams = assembly.seams
     return builder.finish()
 
 
 class _Assembly:
-    """One copy of what a unit reads. ``passed``: something was left out since the last text."""
+    """One copy of what a unit reads. ``passed``: something was left out since the last text.
 
-    __slots__ = ("builder", "passed", "route", "unit")
+    ``seams``: where regions lie in what is read as a whole, whether anything is in them or not: copies of it carry them
+    along, so that an answer can forward its holes.
+    """
+
+    __slots__ = ("builder", "passed", "route", "seams", "unit")
 
     def __init__(self, builder: TreeBuilder, route: Route, unit: int) -> None:
         self.builder = builder
         self.route = route
         self.unit = unit
         self.passed = False
+        self.seams: list[Seam] = []
 
     def element(self, mount: Mount, tree: Tree, base: int, row: int, state: int) -> None:
         builder, route, unit = self.builder, self.route, self.unit
@@ -176,8 +185,7 @@ class _Assembly:
             kind = tree.kind[child]
             if kind == TEXT:
                 if texts:
-                    self.builder.text(tree.value[child] or "", apart=self.passed)
-                    self.passed = False
+                    self.text(tree.value[child] or "")
             elif kind != ELEMENT:
                 if others:
                     self.builder.copy(Node((tree, child)))
@@ -185,7 +193,11 @@ class _Assembly:
                     self.passed = True
             elif tree.name[child] in (HOLE, MUTABLE):
                 if unit in role.reads and child - base in mount.holes:
-                    self.occurrence(mount.holes[child - base])
+                    held = mount.holes[child - base]
+                    if whole:
+                        self.sew(held.id, held)
+                    else:
+                        self.occurrence(held)
             else:
                 to = route.element(state, tree.name[child])
                 if to != DEAD and unit in route.role(to).reads:
@@ -193,14 +205,60 @@ class _Assembly:
                 else:
                     self.passed = True
 
-    def occurrence(self, occurrence: Occurrence) -> None:
+    def text(self, text: str) -> None:
+        """A text. Regions between it and the text that it becomes one with, or in which that lies, have no seams."""
+        seams, made = self.seams, self.builder.tree
+        position = len(made)
+        self.builder.text(text, apart=self.passed)
+        self.passed = False
+        if text and seams and len(made) == position:
+            at = len(seams)
+            while at and seams[at - 1][:2] == (position, self.builder.here):
+                at -= 1
+                if seams[at][2] is None:
+                    del seams[at]
+                    del seams[_opening(seams, at)]
+                    at -= 1
+
+    def sew(self, known: Sewn, held: Occurrence | Mount) -> None:
+        """What a hole holds, or one of several fillings side by side in it, and where that begins and ends."""
+        seams, made, here = self.seams, self.builder.tree, self.builder.here
+        position, before = len(made), made.value[-1]
+        seams.append((position, here, known))
+        if isinstance(held, Mount):
+            self.mount(held)
+        else:
+            self.occurrence(held, sewn=True)
+        if made.value[position - 1] is before:
+            seams.append((len(made), here, None))
+        else:  # it begins in the text before it
+            del seams[_opening(seams, len(seams))]
+
+    def occurrence(self, occurrence: Occurrence, sewn: bool = False) -> None:
+        """What is seen at a place. ``sewn``: versions, events, and what stands beside it, have seams of their own."""
+        several = bool(occurrence.before or occurrence.after)
         for place in side_by_side(occurrence):
             if not place.hidden:
                 if place.open is not None:
                     mark_hole(self.builder.tree, self.builder.here, place.open)
                 for mount in sorted(place.mounts.values(), key=_key):
-                    tree, base = mount.tree
-                    self.children(mount, tree, base, base, place.state)
+                    if sewn and (several or mount.lifespan is not None):
+                        self.sew((place.id, *mount.key), mount)
+                    else:
+                        self.mount(mount)
+
+    def mount(self, mount: Mount) -> None:
+        tree, base = mount.tree
+        self.children(mount, tree, base, base, mount.occurrence.state)
+
+
+def _opening(seams: list[Seam], end: int) -> int:
+    """Where a region begins whose end stood at a place among the seams."""
+    inside = 1
+    while inside:
+        end -= 1
+        inside += 1 if seams[end][2] is None else -1
+    return end
 
 
 def _key(mount: Mount) -> tuple[object, ...]:

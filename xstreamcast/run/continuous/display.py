@@ -99,6 +99,9 @@ class LiveView:
         for order in [order for order, (_, since) in marks.items() if now - since > GLOW]:
             del marks[order]
         shown = dict(islice(query.items(), room))
+        for order, text in shown.items():  # what changes inside of an item is told without its place
+            if texts.get(order, text) != text:
+                marks[order] = "replace", now
         gone = {order: texts[order] for order, (kind, _) in marks.items() if kind == "remove" and order in texts}
         lines = Text(no_wrap=True, overflow="ellipsis")
         for order, text in sorted({**gone, **shown}.items())[:room]:

@@ -4,7 +4,8 @@
 
 The root region has two holes: the answer, and the error that stands for it while there is one. The answer has a hole
 for each part of the plan's output, an anchor without content; the items of a part are regions beside it, each inserted
-``after`` the one before (:mod:`~xstreamcast.run.continuous.shelf`).
+``after`` the one before (:mod:`~xstreamcast.run.continuous.shelf`). Holes of what an item copies are regions in it
+(:mod:`~xstreamcast.run.continuous.regions_told`).
 """
 
 from __future__ import annotations
@@ -34,10 +35,13 @@ ERROR: Final = 2
 
 
 class Output:
-    """The answer of a query as a stream: :meth:`begin` once, then :meth:`changes` after each change."""
+    """The answer of a query as a stream: :meth:`begin` once, then :meth:`changes` after each change.
 
-    def __init__(self, journal: Journal | Recomputed) -> None:
-        self.numbers = Numbers(ERROR + 1)
+    ``forwards``: holes of copied content are holes of the answer.
+    """
+
+    def __init__(self, journal: Journal | Recomputed, forwards: bool = True) -> None:
+        self.numbers = Numbers(ERROR + 1, forwards)
         self._take(journal)
         self.failure: XStreamError | None = None
         self._sealings: list[Sealing] = []

@@ -66,6 +66,8 @@ class Inflow:
         self.rooted = False
         self.seals = True
         """Whether what can never change is let go of; not by who must be able to tell all of it again (Spark)."""
+        self.forwards = True
+        """Whether holes of what an answer copies are told as holes; not by who keeps it as a list of items (Spark)."""
         self.fixed: Fixed | None = None
         self._keeps_all = False
         self._retained: dict[str, list[Structure | None]] = {}

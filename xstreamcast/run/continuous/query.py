@@ -431,7 +431,7 @@ class ContinuousQuery:
         self._moment = self.inflow.now
         associations = self._associations()
         self._planned.again(associations)
-        self._output = Output(self._followed(associations))
+        self._output = Output(self._followed(associations), self.inflow.forwards)
         self._seal(self._output)
         self._announce(associations)
         self._tell(self._output.begin())

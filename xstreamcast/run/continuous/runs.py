@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from xstreamcast.model.content import Opened
+from xstreamcast.model.tree import Node
 from xstreamcast.run.continuous.mounts import Member, Mount, Occurrence, holes_around
 from xstreamcast.run.continuous.order import WIDTH, Entry, Sequence
 
@@ -102,10 +103,17 @@ class Run:
                 return at
         raise AssertionError("there are as many items as the counts say")
 
-    def of_several(self) -> list[int]:
-        """The holes that have items of several members."""
+    def told_by_member(self) -> list[int]:
+        """The holes that have items of several members, or copies of what has open holes if these are forwarded."""
         both = zip(self.outcomes, self.single, strict=True)
-        return [at for at, (items, single) in enumerate(both) if items and not single]
+        return [at for at, (items, single) in enumerate(both) if items and (not single or self.forwards(at))]
+
+    def forwards(self, at: int) -> bool:
+        """Whether what is told of a hole has open holes, which are told as such."""
+        inside, live = self.inside[at], self.runs.live
+        if not inside or not self.runs.forwards or all((live.doc, number) in live.table for number in inside):
+            return False
+        return any(type(item) is Node for item in self.outcomes[at])
 
     def opened(self, settled: bool = False) -> list[Entry[Any]]:
         """All its holes, taken out of it: the entries that they have now. ``settled``: see :meth:`Runs.open`."""
@@ -143,7 +151,8 @@ class Runs:
 
     ``units``: how the units are evaluated whose records may be in runs. ``taking``: whether a batch is being taken in;
     ``patient``: fragments with holes that wait for their fillers are not looked at yet; ``telling``: what comes will
-    be told. ``due``: the runs with something to evaluate; ``untold``: those whose items have not been told yet.
+    be told; ``forwards``: with its open holes. ``due``: the runs with something to evaluate; ``untold``: those whose
+    items have not been told yet.
     ``shown``: by unit, what the answer shows of members; ``orphans``: what it shows of what is there no more, and what
     that was known by. ``standing``: how many holes are in runs; ``opened``: how many have been taken out.
     """
@@ -154,6 +163,7 @@ class Runs:
         self.taking = False
         self.patient = False
         self.telling = False
+        self.forwards = False
         self.due: dict[Run, None] = {}
         self.untold: dict[Run, None] = {}
         self.shown: dict[int, dict[Any, Any]] = {}
@@ -338,6 +348,7 @@ class Runs:
             self._hand_over(run, at, occurrence)
         mount = occurrence.mounts.get(id(filling))
         known = outcome is not None and (settled or (content.marks is None and not (untold and outcome)))
+        known = known and not run.forwards(at)  # what copies its holes tells where they are
         if known and mount is not None and len(mount.members) == 1 and not mount.runs:
             (member,) = mount.members
             if member.inner is None and not any(held.content for held in mount.holes.values()):  # all that it gave
@@ -364,12 +375,12 @@ class Runs:
             run.opened(settled)
 
     def to_open(self, unit: int) -> list[Member] | None:
-        """Open the fragments that have items to tell of several members; None if there are none.
+        """Open the fragments whose items must be told by member; None if there are none.
 
         These members, but for those that must be evaluated first. What is in the holes of such a fragment stands in
         runs of its own from now on.
         """
-        chosen = {run: run.of_several() for run in self.untold if run.unit == unit}
+        chosen = {run: run.told_by_member() for run in self.untold if run.unit == unit}
         if not any(chosen.values()):
             return None
         fillings = [run.fillings[at] for run, places in chosen.items() for at in places]

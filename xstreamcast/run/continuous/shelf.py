@@ -21,6 +21,7 @@ from xstreamcast.run.continuous.engine import Number, is_seen
 from xstreamcast.run.continuous.journal import Journal, identity
 from xstreamcast.run.continuous.labels import between, in_order
 from xstreamcast.run.continuous.live import Member
+from xstreamcast.run.continuous.regions_told import RegionsTold
 from xstreamcast.run.continuous.runs import Fragment, Run
 from xstreamcast.run.continuous.sealing import Sealed
 from xstreamcast.run.continuous.share import Recomputed
@@ -42,9 +43,13 @@ Reads = frozenset[Number]
 
 
 class Numbers:
-    """What all parts of one output share: the numbers of regions, and that of the step, which is their version."""
+    """What all parts of one output share: the numbers of regions, and that of the step, which is their version.
 
-    def __init__(self, first: int) -> None:
+    ``forwards``: holes of copied content are told as holes.
+    """
+
+    def __init__(self, first: int, forwards: bool = True) -> None:
+        self.forwards = forwards
         self.last = first - 1
         """The highest that a region has."""
         self.step = 0
@@ -59,11 +64,13 @@ class Numbers:
 class Shown:
     """A region of the answer, in a list; ``sent`` is the content that it was last given, None: not yet.
 
+    ``inside``: the regions in it; None: it has none.
+
     Of several that can never change it is the last; then ``spans`` tell where their texts are kept, and ``first`` is
     the label of the first.
     """
 
-    __slots__ = ("after", "before", "first", "label", "region", "said", "sent", "spans")
+    __slots__ = ("after", "before", "first", "inside", "label", "region", "said", "sent", "spans")
 
     def __init__(self, region: int, said: Written, label: str) -> None:
         self.region = region
@@ -71,6 +78,7 @@ class Shown:
         self.label = self.first = label
         self.spans: list[Span] | None = None
         self.sent: str | None = None
+        self.inside: RegionsTold | None = None
         self.before: Shown | None = None
         self.after: Shown | None = None
 
@@ -130,6 +138,10 @@ class Shelf:
             self.changed[shown] = None
             if shown.after is not None:
                 self.changed[shown.after] = None
+        elif said.pieces:  # it may have other holes than it had
+            shown.said = said
+            self._inside(shown).note(said.pieces)
+            self._keep(shown)
 
     def content(self, shown: Shown, ends: bool) -> str:
         """What a region is to hold; ``ends``: whether what is before this part ends with an atomic value."""
@@ -165,13 +177,20 @@ class Shelf:
         """All regions as they have been told."""
         for shown in self:
             assert shown.before is not None
-            content = (shown.sent or "" if shown.spans is None else self.content(shown, False)).encode()
-            yield Emitted(After(region=shown.region, target=shown.before.region, content=content), self.order(shown))
+            content = shown.sent or "" if shown.spans is None else self.content(shown, False)
+            if shown.inside is not None:
+                content = shown.inside.shell or ""
+            after = After(region=shown.region, target=shown.before.region, content=content.encode())
+            yield Emitted(after, self.order(shown))
+            if shown.inside is not None:
+                yield from [Emitted(change, None) for change in shown.inside.told()]
 
     def tell(self, ends: bool) -> Iterator[Emitted]:
         """The changes since the last time, so that each finds what it refers to."""
         for shown in self.removed:
             yield Emitted(Remove(region=shown.region, version=self.numbers.step), self.order(shown))
+            if shown.inside is not None:
+                yield from [Emitted(change, None) for change in shown.inside.withdraw()]
         self.removed.clear()
         if self.anchor.after is not None:
             self.changed[self.anchor.after] = None  # the part before may end otherwise
@@ -179,16 +198,42 @@ class Shelf:
             if shown.spans is not None:
                 continue
             content = self.content(shown, ends)
-            if shown.sent is None:
-                assert shown.before is not None
-                yield Emitted(
-                    After(region=shown.region, target=shown.before.region, content=content.encode()), self.order(shown)
-                )
-            elif shown.sent != content:
-                change = Replace(region=shown.region, version=self.numbers.step, content=content.encode())
-                yield Emitted(change, self.order(shown))
+            if shown.sent != content:
+                yield from self._tell(shown, content)
             shown.sent = content
         self.changed.clear()
+
+    def _tell(self, shown: Shown, content: str) -> Iterator[Emitted]:
+        """A region says something else than it did, or something at last."""
+        said, text, before = shown.said, content, shown.sent
+        changes: list[Change] = []
+        if said.pieces or shown.inside is not None:
+            inside = self._inside(shown)
+            before = inside.shell
+            blank = content[: len(content) - len(said.text)]
+            text, changes = inside.tell((blank, *(said.pieces or (said.text,))))
+            self._keep(shown)
+        if shown.sent is None:
+            assert shown.before is not None
+            after = After(region=shown.region, target=shown.before.region, content=text.encode())
+            yield Emitted(after, self.order(shown))
+        elif text != before:
+            change = Replace(region=shown.region, version=self.numbers.step, content=text.encode())
+            yield Emitted(change, self.order(shown))
+        for inner in changes:
+            yield Emitted(inner, None)
+
+    def _inside(self, shown: Shown) -> RegionsTold:
+        """The regions in one that has been told, or is about to be."""
+        if shown.inside is None:
+            shown.inside = RegionsTold(self.numbers, shown.sent)
+        return shown.inside
+
+    def _keep(self, shown: Shown) -> None:
+        """Of one that has no regions in it nothing is kept but the text."""
+        if shown.inside is not None and not shown.inside.regions:
+            said, shown.inside = shown.said, None
+            shown.said = Written(said.text, said.begins, said.ends)
 
 
 def _label(shown: Shown) -> str:
@@ -209,6 +254,7 @@ class Members(Shelf):
         self.pending: list[tuple[int, Member | Part | Fragment, Written]] = []
         self.runs = journal.live[where[0]].runs
         self.runs.shown[where[1]] = self.shown
+        self.runs.forwards = numbers.forwards
 
     def look(self) -> None:
         """See what is to be shown of the members that may have changed; raises what cannot be written."""
@@ -216,7 +262,7 @@ class Members(Shelf):
         self.journal.check(self.where)
         for member in dict.fromkeys(self.journal.touched(self.where)):
             if member.outcome and member.entry.block is not None and is_seen(member):
-                said = written(member.outcome)
+                said = written(member.outcome, self.numbers.forwards)
                 if said is not None:
                     self.pending.append((member.entry.sequence.before(member.entry), member, said))
         self._look_at_runs()
@@ -325,7 +371,7 @@ class Members(Shelf):
             self.changed.pop(shown, None)
         assert first.before is not None
         first.before.after, last.before = last, first.before
-        last.first, last.spans, last.said, last.sent = first.first, spans, _LET_GO, ""
+        last.first, last.spans, last.said, last.sent, last.inside = first.first, spans, _LET_GO, "", None
         for shown in found[:-1]:
             shown.before = shown.after = None
         return last
@@ -376,7 +422,8 @@ class Computed(Shelf):
 
     def computed(self) -> list[Written]:
         """Its items now."""
-        found = (written([item]) for item in self.journal.part(self.part, self.reads))
+        cut = self.numbers.forwards
+        found = (written([item], cut) for item in self.journal.part(self.part, self.reads))
         return [said for said in found if said is not None]
 
     def follow(self) -> None:
