@@ -202,8 +202,8 @@ def _write(feed: Path, number: int, changes: list[Change], brings_structure: boo
 
 
 def _memory(spark: Any, folder: Path) -> None:
-    """The same 500 regions replaced again and again: memory of the Python workers, and the saved state. The first run
-    warms the workers up, and is not shown."""
+    """The same 500 regions replaced again and again: memory of the Python workers, what is live in the JVM, which is
+    the executor here, what RocksDB has in memory, and the saved state. The first run warms up, and is not shown."""
     from xstreamcast.spark.continuous_query import continuous
 
     rows = []
@@ -228,10 +228,23 @@ def _memory(spark: Any, folder: Path) -> None:
 
         running = motion.start(display=look, available_now=True)
         running.wait()
+        running.figures_ready(10)
         running.stop()
-        rows.append([f"{running.answers.n:,}", f"{peak / 1e6:.0f}", f"{running.answers.sizes.kept / 1e6:.2f}"])
-    table(["changes of 500 regions", "Python workers, MB", "state, MB"], rows[1:])
+        rows.append([
+            f"{running.answers.n:,}", f"{peak / 1e6:.0f}", f"{_heap(spark) / 1e6:.0f}",
+            f"{running.figures.state_memory / 1e6:.2f}", f"{running.answers.sizes.kept / 1e6:.2f}",
+        ])  # fmt: skip
+    head = ["changes of 500 regions", "Python worker, MB", "JVM, live MB", "RocksDB, MB", "state, MB"]
+    table(head, rows[1:])
     print()
+
+
+def _heap(spark: Any) -> int:
+    """What is live on the heap of the JVM, after a collection."""
+    runtime = spark.sparkContext._jvm.java.lang.Runtime.getRuntime()
+    runtime.gc()
+    found: int = runtime.totalMemory() - runtime.freeMemory()
+    return found
 
 
 def _replacements(length: int) -> Iterator[list[Change]]:

@@ -1,7 +1,8 @@
 """An operator that is struck in the middle of a micro-batch: whoever a gate file names is killed, once, with -9.
 
 The file ``<version>`` in the folder of the environment variable GATES says who. The blow falls when the batch has been
-evaluated and its state written, but nothing is committed: the batch must be done again.
+evaluated and its state written, but nothing is committed: the batch must be done again, and ``<version>.again`` tells
+that it was.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ def strike(gates: Path, version: int) -> None:
     try:
         (gates / str(version)).rename(taken)
     except FileNotFoundError:
+        if taken.exists():
+            (gates / f"{version}.again").touch()
         return
     java = parent(os.getppid())  # a worker's parent is PySpark's daemon, whose parent is the executor
     match taken.read_text():

@@ -1,4 +1,4 @@
-"""One real Spark session for all Spark tests, and streams in every spelling."""
+"""One real Spark session for all Spark tests, one cluster, and streams in every spelling."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from spark_samples import SAMPLES
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever starts Spark says so, and stays together: two sessions at once are too many for a small machine."""
+    """Whatever starts Spark says so. Who has the session of this process stays together, and so do those who start
+    processes of their own: beside each other, for both wait most of the time."""
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("spark"):
+        shares = "spark" in getattr(item, "fixturenames", ())
+        if shares or item.get_closest_marker("spark"):
             item.add_marker(pytest.mark.spark)
-            item.add_marker(pytest.mark.xdist_group("spark"))
+            if item.get_closest_marker("xdist_group") is None:
+                item.add_marker(pytest.mark.xdist_group("spark" if shares else "drivers"))
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +33,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     register(running)
     yield running
     shut_down(running)
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A master and two workers, each a process."""
+    from xstreamcast.spark.cluster import Cluster
+
+    with Cluster(workers=2, memory="600m", folder=tmp_path_factory.mktemp("cluster")) as running:
+        assert len(running.processes) == 3
+        yield running
+    assert not running.processes
 
 
 @pytest.fixture

@@ -44,10 +44,11 @@ class LocalFrame:
             fields = [field.split() for field in schema.split(", ")]
             expected = pa.schema([(name, types[kind]) for name, kind in fields])
             made = []
+            sent = cloudpickle.dumps(function)
             for part in self.parts:
                 out: list[Row] = []
-                sent = cloudpickle.loads(cloudpickle.dumps(function))  # as a task gets it
-                for batch in sent(iter(_batches(part, self.columns))):
+                work = cloudpickle.loads(sent)  # as a task gets it
+                for batch in work(iter(_batches(part, self.columns))):
                     assert batch.schema == expected, (batch.schema, schema)
                     out += batch.to_pylist()
                 made.append(out)

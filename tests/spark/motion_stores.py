@@ -9,7 +9,7 @@ from typing import Any
 from xstreamcast.model.change import Change
 from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import Structure, write_structure
-from xstreamcast.spark.association_buckets import Combined, route
+from xstreamcast.spark.association_buckets import Combined, bucket_job, gathered, gathering_job, route
 from xstreamcast.spark.association_spread import Spread
 from xstreamcast.spark.state import Job, advance
 from xstreamcast.spark.state_log import Row, row_of
@@ -81,11 +81,17 @@ def batches(rows: list[Row], size: int) -> list[list[Row]]:
 
 
 def in_buckets(parts: list[list[Row]], spread: Spread, job: Job) -> Iterator[list[Row]]:
-    """Routing, the buckets' engines and combining, one after the other: what each micro-batch tells."""
-    routing, combined = MemoryStore(), Combined(spread.reduction, job.names[0])
+    """Routing, the buckets' engines and combining or gathering, one after the other: what each micro-batch tells."""
+    routing, combined, gathering = MemoryStore(), Combined(job.names[0]), MemoryStore()
     stores: dict[int, MemoryStore] = {}
     for batch in parts:
         brought = {}
         for bucket, mine in route(spread, routing, batch):
-            brought[bucket] = list(advance(job, stores.setdefault(bucket, MemoryStore()), mine))
-        yield list(combined.take(brought)) if brought else []
+            store = stores.setdefault(bucket, MemoryStore())
+            brought[bucket] = list(advance(bucket_job(spread, job, bucket), store, mine))
+        if not brought:
+            yield []
+        elif spread.last == "combine":
+            yield list(combined.take(brought))
+        else:
+            yield list(gathered(spread, gathering_job(job), gathering, brought))

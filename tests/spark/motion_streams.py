@@ -1,11 +1,11 @@
-"""The papers' continuous queries, and their streams as folders of files: a file is a micro-batch."""
+"""Continuous queries of the papers, and their streams as folders of files: a file is a micro-batch."""
 
 from __future__ import annotations
 
 import json
 import os
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,6 @@ from typing import Any
 from xstreamcast.model.change import Change
 from xstreamcast.model.fragment import FragmentWriter, encode_change, read_stream
 from xstreamcast.model.structure import Structure, parse_structure, write_structure
-
-PAPERS = Path(__file__).parents[1] / "fixtures" / "papers"
 
 MAXED_OUT = """for $a in stream("credit")//account
 where sum($a/transaction?[2003-11-01,2003-12-01][status = "charged"]/amount) >= $a/creditLimit?[now]
@@ -33,21 +31,6 @@ COINCIDENCE = """for $r in stream("radar1")//event, $s in stream("radar2")//even
 where $r/frequency = $s/frequency
 return <position>{ $r/frequency/text(), $r/angle/text(), $s/angle/text() }</position>"""
 
-
-def paper(name: str) -> str:
-    return (PAPERS / f"{name}.xq").read_text(encoding="utf-8")
-
-
-# All streams together have one clock: what was within the hour of the cards is long past by that of the radar.
-QUERIES = {
-    "maxed-out": MAXED_OUT,
-    "unanswered": UNANSWERED,
-    "coincidence": COINCIDENCE,
-    "hp-pdas": paper("dbpl03-hp-pdas"),
-    "palmpilots": paper("dbpl03-palmpilots"),
-    "stock": paper("webdb05-stock"),
-    "ibm": paper("icde08-ibm"),
-}
 GENERATORS = {
     "credit": (0.005, 22),  # ends while a card is being misused
     "packets": (0.01, 60),
@@ -59,7 +42,7 @@ GENERATORS = {
 """By name: how much, and how many changes after the beginning."""
 
 
-def write_streams(folder: Path, files: int, generators: dict[str, tuple[float, int]] = GENERATORS) -> dict[str, str]:
+def write_streams(folder: Path, files: int, generators: dict[str, tuple[float, int]]) -> dict[str, str]:
     """The streams of generators, fragments out of order: by name, the folder of each."""
     made: dict[str, str] = {}
     for name, (factor, updates) in generators.items():
@@ -72,13 +55,17 @@ def write_streams(folder: Path, files: int, generators: dict[str, tuple[float, i
                 middle = all_changes[1:-1]
                 random.Random(stream).shuffle(middle)
                 all_changes[1:-1] = middle
-            (folder / stream).mkdir(parents=True)
+            write_stream(folder / stream, files, all_changes, parse_structure(generator.structures[stream]))
             made[stream] = str(folder / stream)
-            for number in range(files):
-                part = all_changes[len(all_changes) * number // files : len(all_changes) * (number + 1) // files]
-                structure = parse_structure(generator.structures[stream]) if not number else None
-                write_file(folder / stream / f"{number:03}.xml", part, structure)
     return made
+
+
+def write_stream(folder: Path, files: int, changes: Sequence[Change], structure: Structure | None) -> None:
+    """A stream as a folder of so many files."""
+    folder.mkdir(parents=True)
+    for number in range(files):
+        part = changes[len(changes) * number // files : len(changes) * (number + 1) // files]
+        write_file(folder / f"{number:03}.xml", part, None if number else structure)
 
 
 def as_messages(folder: str, name: str) -> str:
@@ -100,7 +87,7 @@ def as_messages(folder: str, name: str) -> str:
     return str(target)
 
 
-def write_file(path: Path, changes: Iterable[Change], structure: Any = None) -> None:
+def write_file(path: Path, changes: Iterable[Change], structure: Structure | None = None) -> None:
     """A file of a stream, which appears whole."""
     hidden = path.with_name(f".{path.name}")
     with hidden.open("wb") as file:

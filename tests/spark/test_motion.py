@@ -14,8 +14,6 @@ from motion_streams import (
     FRAUD,
     GENERATORS,
     MAXED_OUT,
-    QUERIES,
-    as_messages,
     embedded_answers,
     spoken,
     write_file,
@@ -28,8 +26,6 @@ from xstreamcast.model.change import ROW, Eos, Fill, Replace, from_row
 from xstreamcast.spark.continuous_query import continuous, continuous_many
 
 pytestmark = pytest.mark.spark
-
-FILES = 4
 
 
 def run(motion: Any, **given: Any) -> list[tuple[int, list[str]]]:
@@ -45,22 +41,6 @@ def run(motion: Any, **given: Any) -> list[tuple[int, list[str]]]:
     finally:
         running.stop()
     return seen
-
-
-def test_the_papers_queries_are_answered_as_by_the_embedded_engine(spark: Any, tmp_path: Path) -> None:
-    streams = write_streams(tmp_path, FILES)
-    sources: dict[str, Any] = dict(streams)
-    for name in streams.keys() - {"credit", "ticker"}:  # a stream of messages needs no Python process to read it
-        frame = spark.readStream.schema("seq long, content string").option("maxFilesPerTrigger", "1")
-        sources[name] = frame.json(as_messages(streams[name], name))
-    motion = continuous_many(
-        spark, list(QUERIES.values()), sources, names=list(QUERIES), options={"maxFilesPerTrigger": "1"},
-        compact_bytes=10_000,
-    )  # fmt: skip
-    seen = run(motion, checkpoint=tmp_path / "state")
-    expected = embedded_answers(QUERIES, streams, FILES)
-    assert [answers for _, answers in seen] == expected
-    assert all(any(answers[number] for answers in expected) for number in range(len(QUERIES))), "all have an answer"
 
 
 def put(folder: Path, number: int, *changes: Any) -> None:

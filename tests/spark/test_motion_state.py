@@ -76,6 +76,19 @@ def test_the_law_holds_after_every_batch_and_whoever_has_it(stream: str, text: s
             assert shown(sink) == from_scratch(whole, t)
 
 
+def test_labels_stay_in_the_order_of_the_answer_across_compactions() -> None:
+    job = Job(('stream("s")//a',), ("answer",), **EAGER_COMPACTION)  # type: ignore[arg-type]
+    holes = "".join(f'<stream:hole id="{n}"/>' for n in range(1, 8))
+    fills = [f'<stream:filler id="{n}"><a>{n}</a></stream:filler>' for n in (7, 1, 4, 2, 6, 3, 5)]
+    store, labels = MemoryStore(), dict[str, str]()
+    for batch in batches(rows_of("".join([f'<stream:filler id="0"><r>{holes}</r></stream:filler>', *fills])), 1):
+        for row in changes(list(advance(job, store, batch))):
+            if row["order"] is not None and row["change"] == "after":
+                labels[row["content"].decode()] = row["order"]
+    assert sorted(labels, key=labels.__getitem__) == [f"<a>{n}</a>" for n in range(1, 8)]
+    assert len(set(labels.values())) == 7
+
+
 def test_an_engine_that_saw_a_batch_which_was_never_committed_is_not_used() -> None:
     job = Job(('count(stream("s")//a)',), ("answer",))
     store = MemoryStore()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_rest_queries import site
+from rest_samples import site
 
 from xstreamcast.cli import main
 from xstreamcast.plan.explain.explanation import explain

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from local_frames import LocalSpark
 from relational_queries import BROADCAST, GROUPS, JOINS, QUERIES, SORTS, document
-from rest_samples import NOW, document_of, spread_here
-from test_rest_queries import XMARK, is_error, said, site
+from rest_samples import NOW, XMARK, document_of, said, site, spread_here
 
 from xstreamcast import explain
 from xstreamcast.errors import XStreamError
@@ -24,8 +23,7 @@ from xstreamcast.spark.relational.plan import Relational
 from xstreamcast.spark.stages import stages_of
 from xstreamcast.spark.transport import columns
 
-TOLD = (*QUERIES[::3], *[path.read_text() for path in XMARK])
-(NINE,) = (path for path in XMARK if path.stem == "q09")
+TOLD = (*QUERIES[::3], *XMARK.values())
 STAGES = ("tasks", "union", "join", "exchange", "sort", "order", "limit", "coalesce")
 
 
@@ -37,30 +35,8 @@ def planned(text: str) -> Relational:
     return made
 
 
-@pytest.mark.parametrize("number", range(len(QUERIES)))
-def test_what_is_joined_grouped_or_sorted_is_the_embedded_answer(tmp_path: Path, number: int) -> None:
-    text = QUERIES[number]
-    for seed, step in ((3 * number, 60), (3 * number + 2, 150)):
-        made = document_of(tmp_path, document(seed), f"{seed}.xml")
-        expected = said(query(text, context=made.source(), now=NOW))
-        found = said(spread_here(text, made, step))
-        assert found == expected or (is_error(found) and is_error(expected)), (text, made.path, step)
-    forget_seams()
-
-
-@pytest.mark.parametrize("number", range(len(JOINS)))
-def test_what_is_looked_up_brings_along_what_the_query_sees_of_it(tmp_path: Path, number: int) -> None:
-    text = JOINS[number].replace("//", "/r/")
-    for seed, step in ((3 * number, 60), (3 * number + 2, 150)):
-        made = document_of(tmp_path, document(seed), f"{seed}.xml")
-        expected = said(query(text, context=made.source(), now=NOW))
-        found = said(spread_here(text, made, step))
-        assert found == expected or (is_error(found) and is_error(expected)), (text, made.path, step)
-    forget_seams()
-
-
 def test_of_an_element_that_is_looked_up_no_more_is_read_than_the_query_sees() -> None:
-    plan = planned(NINE.read_text())
+    plan = planned(XMARK["q09"])
     read = [path for variable in plan.joined for path in describe(plan.scan(variable).targets)]
     assert sorted(read) == [
         "/site/closed_auctions/closed_auction/buyer/@person",
@@ -137,7 +113,7 @@ def test_an_error_of_what_is_looked_up_is_for_who_asks(tmp_path: Path) -> None:
     made = document_of(tmp_path, "<r><b><y>1</y></b><b><y>odd</y></b></r>")
     assert said(spread_here(text, made, 10)) == ""
     made = document_of(tmp_path, "<r><a><x>1</x></a><b><y>1</y></b><b><y>odd</y></b></r>", "asked.xml")
-    assert said(spread_here(text, made, 10)) == "FORG0001"
+    assert said(spread_here(text, made, 10)) == "error FORG0001"
 
 
 def test_a_value_that_is_not_asked_for_may_fail(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
-"""One stream in many buckets, on Spark: routing, the buckets' engines, and their answers put together.
+"""Streams in many buckets, on Spark: routing, the buckets' engines, and what they tell put together.
 
-    route → (bucket) → evaluate → combine
+    route → (bucket) → associate → combine          their items, one bucket after the other
+                                 → gather           the answer made of their rows (:mod:`~xstreamcast.spark.gathering`)
 
 Three stateful operators, one after the other. Routing and combining have one key each and little to do; a bucket is a
 document of its own for the engine (:mod:`~xstreamcast.spark.state`).
@@ -12,31 +13,35 @@ import json
 import pickle
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from functools import cache
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from xstreamcast.errors import XStreamError, error
-from xstreamcast.functions.total import Total
+from xstreamcast.errors import error
 from xstreamcast.model.change import ROOT, ROW, After, Change, Fill, Hide, Remove, Replace, Show, to_row
-from xstreamcast.model.serialise import serialise
-from xstreamcast.run.continuous.emit import ANSWER, ERROR, error_text
-from xstreamcast.spark.association_spread import COUNTS, HOLE, PARTIALS, TOTALS, Routes, Spread
-from xstreamcast.spark.state import COMPACT_BLOBS, COMPACT_BYTES, PARTIAL, PROGRESS, Keeper, SparkStore, advance
+from xstreamcast.run.continuous.emit import ANSWER, ERROR
+from xstreamcast.spark.association_spread import HOLE, Routes, Routing, Spread
+from xstreamcast.spark.state import (
+    COMPACT_BLOBS,
+    COMPACT_BYTES,
+    GATHERING,
+    PROGRESS,
+    ROWS,
+    Keeper,
+    SparkStore,
+    advance,
+    progress_row,
+)
 from xstreamcast.spark.state_log import Head, Row, Store, in_order, pack, read_head, unpack, write_head
 
 if TYPE_CHECKING:
-    from xstreamcast.run.query import Query
     from xstreamcast.spark.state import Job, Replica
 
 FORMAT: Final = 1
 ANCHOR: Final = 3
-"""The region beside which the buckets' answers stand, in order, or that of the one number."""
-ALL: Final = -1
-"""Where an error stands that is of no bucket: of what they are together."""
+"""The region beside which the buckets' answers stand, in order."""
 _SHIFT: Final = 40
 """The region r of the answer of bucket b is (b + 1) · 2⁴⁰ + r in the answer of all."""
 _ROUTED: Final = SparkRow("bucket", "changes")
@@ -50,11 +55,9 @@ class Combined:
     """What has been told of the answers of all buckets. Plain data.
 
     ``anchors``: the buckets that have told anything, in order; ``failing``: the errors of those whose answer is one;
-    ``counts``, ``totals``: their numbers, where the answer is one number, and accumulators or values; ``sizes``:
-    regions and bytes that each keeps.
+    ``sizes``: regions and bytes that each keeps.
     """
 
-    reduction: str
     name: str
     seq: int = 0
     version: int = 0
@@ -64,10 +67,6 @@ class Combined:
     anchors: list[int] = field(default_factory=list)
     failing: dict[int, str] = field(default_factory=dict)
     error: str | None = None
-    counts: dict[int, str] = field(default_factory=dict)
-    totals: dict[int, bytes] = field(default_factory=dict)
-    number: str | None = None
-    region: int = ANCHOR
     sizes: dict[int, list[int]] = field(default_factory=dict)
 
     def take(self, brought: dict[int, list[Row]]) -> Iterator[Row]:
@@ -83,19 +82,13 @@ class Combined:
                     self._progress(bucket, json.loads(row["content"]))
                 elif row["change"] == "quarantine":
                     yield row
-                elif row["change"] == PARTIAL:
-                    self.totals[bucket] = row["content"]
                 elif row["region"] == ERROR:
                     if row["change"] == "remove":
                         self.failing.pop(bucket, None)
                     else:
                         self.failing[bucket] = row["content"].decode()
-                elif self.reduction == "concat":
+                else:
                     yield from self._item(bucket, row)
-                elif row["order"] is not None and self.reduction in COUNTS:
-                    self.counts[bucket] = (row["content"] or b"").decode()
-        if self.counts or self.totals:
-            yield from self._number()
         yield from self._errors()
         yield self._told()
 
@@ -119,54 +112,6 @@ class Combined:
             "target": None if row["target"] is None else _region(bucket, row["target"]),
             "order": None if row["order"] is None else f"{bucket:08}.{row['order']}",
         }
-
-    def _number(self) -> Iterator[Row]:
-        try:
-            number = self._count() if self.reduction in COUNTS else self._value()
-            self.failing.pop(ALL, None)
-        except XStreamError as failure:
-            self.failing[ALL] = error_text(failure)
-            return
-        if number == self.number:
-            return
-        order = "0000.1"
-        if number is None:
-            yield self._row(Remove(region=self.region, version=self.version), order)
-        elif self.number is None:
-            self.region += 1
-            yield self._row(After(region=self.region, target=ANCHOR, content=number.encode()), order)
-        else:
-            yield self._row(Replace(region=self.region, version=self.version, content=number.encode()), order)
-        self.number = number
-
-    def _count(self) -> str:
-        match self.reduction:
-            case "count":
-                return str(sum(map(int, self.counts.values())))
-            case "exists":
-                return "true" if "true" in self.counts.values() else "false"
-            case _:
-                return "false" if "false" in self.counts.values() else "true"
-
-    def _value(self) -> str | None:
-        """The value of all; None: it is the empty sequence.
-
-        Accumulators are exact: what they come to together is rounded once, however they were parted. Of values the
-        function itself says what they come to, in the order of the buckets, with its types and errors.
-        """
-        if self.reduction not in TOTALS:
-            parts = [pickle.loads(self.totals[bucket]) for bucket in sorted(self.totals)]
-            values = [value for part in parts if part is not None for value in part]
-            found = _function(self.reduction)(variables={"values": values}).items()
-            return serialise(found) if found else None
-        total = Total(f"fn:{self.reduction}")
-        for saved in self.totals.values():
-            part = pickle.loads(saved)
-            if part is not None:
-                total.merge(part)
-        if not total.count:
-            return "0" if self.reduction == "sum" else None
-        return serialise([total.sum() if self.reduction == "sum" else total.average()])
 
     def _errors(self) -> Iterator[Row]:
         """The answer of all is an error while that of a bucket is one: that of the first."""
@@ -200,19 +145,11 @@ class Combined:
             "waiting": [0],  # emission is eager
             "buckets": len(self.sizes),
         }
-        content = json.dumps(report).encode()
-        return {**dict.fromkeys(ROW), "stream": "", "seq": self.n, "change": PROGRESS, "doc": "", "content": content}
+        return progress_row(report)
 
     def _row(self, change: Change, order: str | None = None) -> Row:
         self.seq += 1
         return dict(zip(ROW, to_row(change, self.name, self.seq, order), strict=True))
-
-
-@cache
-def _function(name: str) -> Query:
-    from xstreamcast.run.query import compile
-
-    return compile(f"declare variable $values external; {name}($values)")
 
 
 def _region(bucket: int, region: int) -> int:
@@ -225,14 +162,14 @@ def _hole(region: int) -> str:
 
 # ------------------------------------------------------------------------------------------------------------- routing
 
-_LIVE: dict[str, tuple[Head, Routes]] = {}
+_LIVE: dict[str, tuple[Head, Routing]] = {}
 """The routes that live in this worker, by the birth of their state, and the head they have come to."""
 
 
 def route(spread: Spread, store: Store, rows: list[Row]) -> list[tuple[int, list[Row]]]:
     """Route a micro-batch; the state is a log, as that of the engine: of the rows without what is not needed again."""
     saved = read_head(store)
-    head, routes = _routes(spread, store, saved) if saved is not None else (Head(uuid.uuid4().hex), Routes(spread.size))
+    head, routes = _routes(spread, store, saved) if saved is not None else (Head(uuid.uuid4().hex), Routing.of(spread))
     rows = in_order(rows)
     _LIVE.pop(head.birth, None)  # while it goes on it is nobody's: what fails in the middle is not used again
     out = sorted(routes.take(rows, spread.timely).items())
@@ -240,7 +177,9 @@ def route(spread: Spread, store: Store, rows: list[Row]) -> list[tuple[int, list
     head = head.after(blob, 0)
     store.put_delta(head.version, blob)
     if head.log_bytes > max(COMPACT_BYTES, head.base_bytes) or head.version - head.first >= COMPACT_BLOBS:
-        base = pickle.dumps({"chain": head.chain, "routes": asdict(routes)}, protocol=4)
+        streams = {name: asdict(one) for name, one in routes.streams.items()}
+        known = {"chain": head.chain, "streams": streams, "n": routes.n, "now": routes.now}
+        base = pickle.dumps(known, protocol=4)
         for version in range(head.first, head.version + 1):
             store.drop_delta(version)
         store.put_part(0, base)
@@ -250,16 +189,16 @@ def route(spread: Spread, store: Store, rows: list[Row]) -> list[tuple[int, list
     return out
 
 
-def _routes(spread: Spread, store: Store, saved: Head) -> tuple[Head, Routes]:
+def _routes(spread: Spread, store: Store, saved: Head) -> tuple[Head, Routing]:
     """The routes as the state has them: those that live here, brought up to it, or made anew."""
     known = _LIVE.pop(saved.birth, None)
     if known is not None and saved.first - 1 <= known[0].version <= saved.version:
         head, routes = known
     elif saved.parts:
         base = pickle.loads(store.part(0))
-        head, routes = Head(saved.birth, saved.first - 1, base["chain"]), Routes(**base["routes"])
+        head, routes = Head(saved.birth, saved.first - 1, base["chain"]), _read_routing(spread, base)
     else:
-        head, routes = Head(saved.birth), Routes(spread.size)
+        head, routes = Head(saved.birth), Routing.of(spread)
     while head.version < saved.version:
         blob = store.delta(head.version + 1)
         head = head.after(blob, 0)
@@ -273,9 +212,17 @@ def _routes(spread: Spread, store: Store, saved: Head) -> tuple[Head, Routes]:
     return saved, routes
 
 
-def _skeleton(row: Row, routes: Routes) -> Row:
-    """What routing must know of a row again: its holes; and all of it while it waits for its place."""
-    if row["content"] is None or row["change"] == "structure" or row["region"] in routes.pending:
+def _read_routing(spread: Spread, saved: Mapping[str, Any]) -> Routing:
+    streams = {stream: Routes(**routes) for stream, routes in saved["streams"].items()}
+    return Routing.read(spread, streams, saved["n"], saved["now"])
+
+
+def _skeleton(row: Row, routes: Routing) -> Row:
+    """What routing must know of a row again: its holes; and all of a root, and of what waits for its place."""
+    known = routes.streams.get(row["stream"])
+    if row["content"] is None or row["change"] == "structure" or row["region"] in (None, ROOT):
+        return row
+    if known is None or row["region"] in known.pending:
         return row
     return {**row, "content": b"".join([hole[0] for hole in HOLE.finditer(row["content"])])}
 
@@ -313,19 +260,27 @@ class Router(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow P
 
 
 class BucketKeeper(Keeper):
-    """The engine of a bucket."""
+    """The engine of a bucket: all of the query, or the rows of the stream that the bucket is of."""
+
+    def __init__(self, spread: Spread, job: Job) -> None:
+        super().__init__(job)
+        self.spread = spread
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         brought = [row for packed in rows for row in unpack(packed.changes)]
         (bucket,) = key
-        yield _ROUTED(bucket, pack(advance(self.job, self.store, brought)))
+        yield _ROUTED(bucket, pack(advance(bucket_job(self.spread, self.job, bucket), self.store, brought)))
+
+
+def bucket_job(spread: Spread, job: Job, bucket: int) -> Job:
+    """What is done in a bucket."""
+    return job if spread.last == "combine" else replace(job, part=ROWS, stream=spread.stream(bucket))
 
 
 class Combiner(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow PySpark
     """Makes one answer of those of the buckets."""
 
-    def __init__(self, spread: Spread, name: str) -> None:
-        self.spread = spread
+    def __init__(self, name: str) -> None:
         self.name = name
 
     def init(self, handle: Any) -> None:
@@ -336,13 +291,40 @@ class Combiner(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow
 
         brought = {row.bucket: unpack(row.changes) for row in rows}
         saved = _read(self.state, "combining")
-        combined = Combined(self.spread.reduction, self.name) if saved is None else Combined(**saved)
+        combined = Combined(self.name) if saved is None else Combined(**saved)
         for row in combined.take(brought):
             yield output_row(row)
         self.state.update((FORMAT, pickle.dumps(asdict(combined), protocol=4)))
 
     def close(self) -> None:
         """There is nothing to give back."""
+
+
+class Gatherer(Keeper):
+    """Makes the answer of the rows that the buckets tell."""
+
+    def __init__(self, spread: Spread, job: Job) -> None:
+        super().__init__(job)
+        self.spread = spread
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        from xstreamcast.spark.association import output_row
+
+        for row in gathered(self.spread, self.job, self.store, {row.bucket: unpack(row.changes) for row in rows}):
+            yield output_row(row)
+
+
+def gathered(spread: Spread, job: Job, store: Store, brought: Mapping[int, list[Row]]) -> Iterator[Row]:
+    """What a micro-batch tells of the answer that is made of what buckets have told."""
+    from xstreamcast.spark.gathering import told_by
+
+    streams = {bucket: spread.stream(bucket) for bucket in brought}
+    return advance(job, store, list(told_by(brought, streams)))
+
+
+def gathering_job(job: Job) -> Job:
+    """What is done with the rows of the buckets."""
+    return replace(job, part=GATHERING)
 
 
 def in_buckets(packed: Any, spread: Spread, job: Job, schema: str) -> Any:
@@ -352,17 +334,14 @@ def in_buckets(packed: Any, spread: Spread, job: Job, schema: str) -> Any:
     from xstreamcast.spark.association import PACKED
 
     routed = packed.groupBy("bucket").transformWithState(Router(spread), PACKED, "append", "none")
-    told = routed.groupBy("bucket").transformWithState(BucketKeeper(job), PACKED, "append", "none")
-    one = told.withColumn("answer", f.lit(0))
-    return one.groupBy("answer").transformWithState(Combiner(spread, job.names[0]), schema, "append", "none")
+    told = routed.groupBy("bucket").transformWithState(BucketKeeper(spread, job), PACKED, "append", "none")
+    last = Combiner(job.names[0]) if spread.last == "combine" else Gatherer(spread, gathering_job(job))
+    return told.withColumn("answer", f.lit(0)).groupBy("answer").transformWithState(last, schema, "append", "none")
 
 
-def told_before(replicas: Mapping[int, Replica], spread: Spread, name: str) -> list[Row]:
+def told_before(replicas: Mapping[int, Replica], name: str) -> list[Row]:
     """What has been told of the answer, by a query that was stopped, from the engines of its buckets."""
     from xstreamcast.spark.state_told import told_rows
 
-    brought = {}
-    for bucket, replica in replicas.items():
-        (query,) = replica.inflow.queries
-        brought[bucket] = [*told_rows(query), *(replica.partial() if spread.reduction in PARTIALS else ())]
-    return [row for row in Combined(spread.reduction, name).take(brought) if row["change"] != PROGRESS]
+    brought = {bucket: told_rows(replica.inflow.queries[0]) for bucket, replica in replicas.items()}
+    return [row for row in Combined(name).take(brought) if row["change"] != PROGRESS]

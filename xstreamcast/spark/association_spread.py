@@ -1,6 +1,6 @@
-"""One stream in many buckets: which queries that is right for, and which bucket each fragment goes to.
+"""Streams in many buckets: which queries that is right for, and which bucket each fragment goes to.
 
-A query that is one loop over the records of a stream distributes over cuts of its document (plan/algebra.py):
+What a plan does with the records of a stream distributes over cuts of its document (plan/algebra.py):
 
     E(a ⊎ b) = E(a) ++ E(b)
 
@@ -14,67 +14,81 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
-from xstreamcast.errors import XStreamError, error
+from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import CODEPOINT
 from xstreamcast.model.change import ROOT, ROW
-from xstreamcast.plan.algebra import Concat, Reduce, Strategy, Unit
+from xstreamcast.model.structure import Structure, parse_structure, write_structure
+from xstreamcast.plan.algebra import Concat, Strategy
+from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.reach import reached_tags
+from xstreamcast.spark.bucket_rows import CANNOT, refused
+from xstreamcast.spark.root_cut import Atom, atoms, fragments_of_root, parts
 from xstreamcast.spark.state import COUNTED
 from xstreamcast.spark.state_log import TICK, Row
 
 if TYPE_CHECKING:
-    from xstreamcast.model.structure import Structure
+    from xstreamcast.plan.algebra import Plan
     from xstreamcast.run.continuous.inflow import Inflow
     from xstreamcast.spark.state import Job
 
 HOLE: Final = re.compile(rb"""<stream:hole\b[^>]*?\bid\s*=\s*["'](\d+)["'][^>]*?(?:/>|>\s*</stream:hole\s*>)""")
-COUNTS: Final = ("count", "exists", "empty")
-TOTALS: Final = ("sum", "avg")
-VALUES: Final = ("min", "max", "distinct-values", "string-join")
-"""Functions of which R(a ++ b) = R(R'(a) ++ R'(b)), R' being the values of a bucket that may matter to all."""
-PARTIALS: Final = (*TOTALS, *VALUES)
+STREAM_SHIFT: Final = 20
+"""Bucket b of the k-th stream is number k · 2²⁰ + b."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How a query is spread. ``reduction``: what is made of the buckets' answers, ``concat`` or a function."""
+    """How a query is spread over buckets of ``size`` records of each of its ``streams``.
 
-    stream: str
-    reduction: str
+    ``last``: what is done with what the buckets tell. Their items are the answer, one bucket after the other
+    (``combine``); or it is made of their records' rows, in one place (``gather``). ``structures`` are texts, which
+    travel well.
+    """
+
+    streams: tuple[str, ...]
+    structures: tuple[str, ...]
+    last: Literal["combine", "gather"]
     timely: bool
     size: int
-    """Records in a bucket."""
+
+    def stream(self, bucket: int) -> str:
+        """The stream that a bucket is of."""
+        return self.streams[bucket >> STREAM_SHIFT]
 
 
 def spread(inflow: Inflow, structures: dict[str, Structure], size: int, job: Job) -> Spread:
     """How the query of a job is spread over buckets of so many records; raises XSC0069, with why it cannot be."""
     if job.emit != "eager" or job.clock != "event" or job.lateness is not None:
-        raise _refused("buckets are for eager emission, the event clock and no lateness")
-    if len(inflow.queries) != 1 or len(inflow.queries[0].streams) != 1:
-        raise _refused("it is for one query over one stream")
-    query = inflow.queries[0]
-    (stream,) = query.streams
-    structure = structures.get(stream) or structures.get("")
-    if structure is None:
-        raise _refused("the tag structure must be known beforehand")
-    plan = query.plan
-    units = [unit for one in plan.passes for unit in one.units]
-    if plan.strategy is not Strategy.STREAM or len(units) != 1 or plan.output != (units[0],) or units[0].needs:
-        raise _refused("the query is more than one loop over the records of its stream")
-    unit = units[0]
-    records = _records(structure)
+        raise refused("buckets are for eager emission, the event clock and no lateness")
+    if len(inflow.queries) != 1:
+        raise refused("it is for one query")
+    (query,) = inflow.queries
+    known = {stream: structures.get(stream) or structures.get("") for stream in query.streams}
+    if None in known.values() or not known:
+        raise refused("the tag structures of its streams must be known beforehand")
+    inflow.begin()  # the plan is that by the structures
+    plan, output = query.plan, query.output
+    if plan.strategy is not Strategy.STREAM or output is None or not isinstance(output.journal, Journal):
+        raise refused(f"it is not about records: {query.recomputed or '; '.join(plan.reasons)}")
+    for stream, structure in known.items():
+        assert structure is not None
+        _check(plan, stream, structure)
+    texts = tuple([write_structure(structure) for structure in known.values() if structure is not None])
+    return Spread(query.streams, texts, "combine" if _side_by_side(plan) else "gather", query.timely, size)
+
+
+def _check(plan: Plan, stream: str, structure: Structure) -> None:
+    """That all records of a stream are within the fragments that its root holds."""
+    records = fragments_of_root(structure)
     below = records | structure.descendants(records)
     if structure.unnamed or structure.root in below or records & structure.descendants(records):
-        raise _refused("the structure is recursive, or has no root")
-    if any(not reached_tags(path, structure) <= below for path in unit.records):
-        raise _refused("its records are larger than the fragments that the root holds")
-    reduction = _reduction(unit)
-    if reduction in VALUES and plan.module.static is not None and plan.module.static.default_collation != CODEPOINT:
-        raise _refused("its strings have an order of their own")
-    return Spread(stream, reduction, query.timely, size)
+        raise refused("the structure is recursive, or has no root")
+    for one in plan.passes:
+        for unit in one.units if one.source.uri == stream else ():
+            if any(not reached_tags(path, structure) <= below for path in unit.records):
+                raise refused("its records are larger than the fragments that the root holds")
 
 
 def why_not_spread(inflow: Inflow, structures: dict[str, Structure], job: Job) -> str | None:
@@ -82,43 +96,16 @@ def why_not_spread(inflow: Inflow, structures: dict[str, Structure], job: Job) -
     try:
         spread(inflow, structures, 1, job)
     except XStreamError as refusal:
-        return refusal.message.removeprefix(_CANNOT)
+        return refusal.message.removeprefix(CANNOT)
     return None
 
 
-_CANNOT: Final = "it cannot be spread over buckets: "
-
-
-def _refused(why: str) -> XStreamError:
-    return error("XSC0069", _CANNOT + why, hint="leave out bucket_records")
-
-
-def _records(structure: Structure) -> set[int]:
-    """The tags of the fragments that the root's own fragment holds."""
-    found: set[int] = set()
-    waiting = list(structure.tags[structure.root].children)
-    seen: set[int] = set()
-    while waiting:
-        tsid = waiting.pop()
-        if tsid in seen:
-            continue
-        seen.add(tsid)
-        if structure.tags[tsid].type == "snapshot":
-            waiting += structure.tags[tsid].children
-        else:
-            found.add(tsid)
-    return found
-
-
-def _reduction(unit: Unit) -> str:
-    if isinstance(unit.reduction, Concat):
-        if not _gives_nodes(unit.items, frozenset()):
-            raise _refused("its items may be atomic values, between which there are blanks")
-        return "concat"
-    reduction = unit.reduction
-    if isinstance(reduction, Reduce) and not reduction.argument and reduction.function in (*COUNTS, *PARTIALS):
-        return reduction.function
-    raise _refused(f"only items side by side, and {', '.join((*COUNTS, *PARTIALS))}, are put together from buckets")
+def _side_by_side(plan: Plan) -> bool:
+    """Whether the answer is the items of one stream's records, as they are: nodes, between which there is nothing."""
+    units = [unit for one in plan.passes for unit in one.units]
+    if len(units) != 1 or plan.output != (units[0],) or not isinstance(units[0].reduction, Concat):
+        return False
+    return _gives_nodes(units[0].items, frozenset())
 
 
 def _gives_nodes(part: ast.Expr, nodes: frozenset[tuple[str, str]]) -> bool:
@@ -147,7 +134,7 @@ def _gives_nodes(part: ast.Expr, nodes: frozenset[tuple[str, str]]) -> bool:
 
 @dataclass(slots=True)
 class Routes:
-    """Which bucket a region is in: all that the routing of a stream must remember. Plain data.
+    """Which bucket of a stream a region is in: all that routing it must remember. Plain data.
 
     ``buckets``: of the regions that the root holds; ``owners``: which of these a region below belongs to; ``pending``:
     rows of regions whose place is not known yet; ``root``: the rows of the root since its last content.
@@ -161,74 +148,75 @@ class Routes:
     pending: dict[int, list[Row]] = field(default_factory=dict)
     root: list[Row] = field(default_factory=list)
     now: int | None = None
-    n: int = 0
+    """The largest valid time of the stream."""
 
-    def take(self, rows: Iterable[Row], timely: bool) -> dict[int, list[Row]]:
+    def take(self, rows: Iterable[Row], structure: Structure) -> dict[int, list[Row]]:
         """Route the rows of a micro-batch, in order: what each bucket gets."""
         out: dict[int, list[Row]] = {}
-        before = self.now
         for row in rows:
             if row["change"] in ("structure", "quarantine"):
                 continue  # the structure is known; what was put aside has no place
-            self.n += 1
             if row["target"] is not None or row["doc"] or b"stream:mutable" in (row["content"] or b""):
-                raise _refused("the stream has regions inside others, or documents with names")
+                raise refused("the stream has regions inside others, or documents with names")
             if row["valid_time"] is not None:
                 self.now = row["valid_time"] if self.now is None else max(self.now, row["valid_time"])
-            if row["change"] == "eos" or (row["region"] or ROOT) == ROOT:
-                self._root(row, out)
-            else:
-                self._fragment(row, out)
-        if out or (timely and self.now != before):
-            everywhere = range(len(self.filled)) if timely and self.now != before else {0, *out}
-            for bucket in everywhere:
-                out.setdefault(bucket, []).append(self._tick())
+            for one in self._timed(row):
+                if one["change"] == "eos" or (one["region"] or ROOT) == ROOT:
+                    self._root(one, structure, out)
+                else:
+                    self._fragment(one, out)
         return out
 
-    def _tick(self) -> Row:
-        return {
-            **dict.fromkeys(ROW), "stream": "", "seq": self.n, "change": TICK, "doc": "", "valid_time": self.now,
-            "order": COUNTED,
-        }  # fmt: skip
+    def _timed(self, row: Row) -> Iterable[Row]:
+        """A removal without a time is one at the stream's present, of which a bucket knows a part: it is told."""
+        if row["change"] == "remove" and row["valid_time"] is None and self.now is not None:
+            yield {**row, "change": TICK, "valid_time": self.now}
+        yield row
 
-    def _root(self, row: Row, out: dict[int, list[Row]]) -> None:
+    def _root(self, row: Row, structure: Structure, out: dict[int, list[Row]]) -> None:
         content = row["content"]
         if content is None:
             self.root.append(row)
             for bucket in range(len(self.filled)):
                 out.setdefault(bucket, []).append(row)
             return
-        holes = [int(hole) for hole in HOLE.findall(content)]
+        found = atoms(content, structure)
         fresh = len(self.filled)
-        added = self._place(holes)
+        placed, added = self._place(found)
         self.root = [row, *[flag for flag in self.root if flag["content"] is None]]
-        for bucket in range(len(self.filled)):
+        for bucket, part in enumerate(parts(content, found, placed, len(self.filled))):
             mine = out.setdefault(bucket, [])
-            mine.append({**row, "content": _only(content, bucket, self.buckets)})
+            mine.append({**row, "content": part})
             if bucket >= fresh:
                 mine += self.root[1:]
         for hole in added:
             self._release(hole, hole, out)
 
-    def _place(self, holes: list[int]) -> list[int]:
-        """Give new holes of the root a bucket, so that buckets are runs of them; which they are."""
-        added = []
+    def _place(self, found: list[Atom]) -> tuple[list[int], list[int]]:
+        """The bucket of each atom, so that buckets are runs of them, and the holes that are new.
+
+        What is no hole goes with what is before it.
+        """
+        placed, added = [], []
         last = 0
-        known = max((number for number, hole in enumerate(holes) if hole in self.buckets), default=-1)
-        for number, hole in enumerate(holes):
-            bucket = self.buckets.get(hole)
-            if bucket is None:
-                bucket = last
-                if number > known and self.filled[last] >= self.size and last == len(self.filled) - 1:
-                    bucket = len(self.filled)
-                    self.filled.append(0)
-                self.buckets[hole] = bucket
-                self.filled[bucket] += 1
-                added.append(hole)
-            if bucket < last:
-                raise _refused(f"the root is sent again with hole {hole} at another place")
+        known = max([n for n, atom in enumerate(found) if any(hole in self.buckets for hole in atom.holes)], default=-1)
+        for number, atom in enumerate(found):
+            there = {self.buckets[hole] for hole in atom.holes if hole in self.buckets}
+            bucket = max(there, default=last)
+            if len(there) > 1 or bucket < last:
+                raise refused(f"the root is sent again with hole {atom.holes[0]} at another place")
+            full = self.filled[last] >= self.size and last == len(self.filled) - 1
+            if not there and atom.is_hole and number > known and full:
+                bucket = len(self.filled)
+                self.filled.append(0)
+            for hole in atom.holes:
+                if hole not in self.buckets:
+                    self.buckets[hole] = bucket
+                    added.append(hole)
+                    self.filled[bucket] += 1
+            placed.append(bucket)
             last = bucket
-        return added
+        return placed, added
 
     def _fragment(self, row: Row, out: dict[int, list[Row]]) -> None:
         region = row["region"]
@@ -247,7 +235,7 @@ class Routes:
                 self.owners[hole] = owner
                 self._release(hole, owner, out)
             elif self.buckets[known] != self.buckets[owner]:
-                raise _refused(f"hole {hole} stands in fragments of two buckets")
+                raise refused(f"hole {hole} stands in fragments of two buckets")
 
     def _release(self, region: int, owner: int, out: dict[int, list[Row]]) -> None:
         """What has waited for a hole goes after it."""
@@ -255,6 +243,56 @@ class Routes:
             self._send(row, owner, out)
 
 
-def _only(content: bytes, bucket: int, buckets: dict[int, int]) -> bytes:
-    """The root's content with the holes of one bucket."""
-    return HOLE.sub(lambda hole: hole[0] if buckets[int(hole[1])] == bucket else b"", content)
+@dataclass(slots=True)
+class Routing:
+    """The routes of all streams, by name, in the order of their numbers, and their structures.
+
+    ``n``, ``now``: how many changes there have been, and the time, also of streams that the query does not read.
+    """
+
+    streams: dict[str, Routes]
+    structures: list[Structure]
+    n: int = 0
+    now: int | None = None
+
+    @classmethod
+    def of(cls, spread: Spread) -> Routing:
+        return cls.read(spread, {stream: Routes(spread.size) for stream in spread.streams})
+
+    @classmethod
+    def read(cls, spread: Spread, streams: dict[str, Routes], n: int = 0, now: int | None = None) -> Routing:
+        """… from plain data."""
+        return cls(streams, [parse_structure(text) for text in spread.structures], n, now)
+
+    def take(self, rows: Iterable[Row], timely: bool) -> dict[int, list[Row]]:
+        """Route the rows of a micro-batch: what each bucket gets, and what time it is by all streams.
+
+        Where the query looks at the clock, every bucket hears of it.
+        """
+        out: dict[int, list[Row]] = {}
+        before = self.now
+        mine: dict[str, list[Row]] = {stream: [] for stream in self.streams}
+        for row in rows:
+            if row["stream"] in mine:
+                mine[row["stream"]].append(row)
+            self.n += row["change"] not in ("structure", "quarantine")
+            if row["valid_time"] is not None:
+                self.now = row["valid_time"] if self.now is None else max(self.now, row["valid_time"])
+        for number, (stream, routes) in enumerate(self.streams.items()):
+            for bucket, brought in routes.take(mine[stream], self.structures[number]).items():
+                out[number << STREAM_SHIFT | bucket] = brought
+        passed = timely and self.now != before
+        if out or passed:
+            for bucket in self._buckets() if passed else {0, *out}:
+                out.setdefault(bucket, []).append(self._tick())
+        return out
+
+    def _buckets(self) -> Iterable[int]:
+        for number, routes in enumerate(self.streams.values()):
+            yield from range(number << STREAM_SHIFT, (number << STREAM_SHIFT) + len(routes.filled))
+
+    def _tick(self) -> Row:
+        return {
+            **dict.fromkeys(ROW), "stream": "", "seq": self.n, "change": TICK, "doc": "", "valid_time": self.now,
+            "order": COUNTED,
+        }  # fmt: skip

@@ -260,20 +260,17 @@ class Spread:
             scan = self._scan(number, answer.values(number))
             tasks = self.tasks(step.source)
             parts = over_tasks(self.spark, tasks, lambda k, own, scan=scan: one_row(k, scan.sent(own)), PACKED)  # type: ignore[misc]  # bound at once
-            frame = put_together(parts, len(tasks), scan.combined)
             if number + 1 == len(code.plan.passes):
                 break
             with described(self.spark, f"pass {number + 1} of {len(code.plan.passes)}"):
-                (row,) = frame.collect()
+                (row,) = put_together(parts, len(tasks), scan.combined).collect()
             before.append(bytes(row.packed))
             answer.know(number, row.packed)
 
-        def finished(batches: Iterable[Any]) -> Iterator[Any]:
-            for batch in batches:
-                for packed in batch.column("packed").to_pylist():
-                    yield from out(program.answered([*before, packed]), 0)
+        def finish(_: int, packed: bytes) -> Iterator[Any]:
+            yield from out(program.answered([*before, packed]), 0)
 
-        return frame.mapInArrow(finished, schema)
+        return put_together(parts, len(tasks), scan.combined, finish, schema)
 
     def _one_task(self, out: Out, schema: str) -> DataFrame:
         """A DataFrame that one task gives: of projected parts that others have scanned, or all by itself."""

@@ -90,9 +90,9 @@ def continuous_many(
     the wire (``content`` alone); either way with ``seq`` or ``version``, which order the rows of a micro-batch.
     ``options`` are those of the source, such as ``maxFragmentsPerTrigger``. ``clock="wall"``: what time it is comes
     with the batches, every second. ``compact_bytes``: see ``docs/spark.md``. Everything else is as in
-    :func:`xstreamcast.continuous_many`. ``bucket_records``: spread one query over one stream, whose structure is given,
-    over buckets of about so many records; what cannot be is refused (XSC0069). ``keeper`` is the operator,
-    for tests that hold it up.
+    :func:`xstreamcast.continuous_many`. ``bucket_records``: spread one query over buckets of about so many records of
+    its streams, whose structures are given; what cannot be is refused (XSC0069). ``keeper`` is the operator, for tests
+    that hold it up.
     """
     from pyspark.sql import functions as f
 
@@ -132,10 +132,9 @@ def continuous_many(
             rows = brought.groupBy("bucket").transformWithState(operator, SCHEMA, "append", "none")
     else:
         from xstreamcast.spark.association_buckets import in_buckets
-        from xstreamcast.spark.association_spread import PARTIALS, spread
+        from xstreamcast.spark.association_spread import spread
 
         how = spread(inflow, dict(inflow.structures), bucket_records, job)
-        job = replace(job, partial=how.reduction in PARTIALS)
         with own_workers(spark, pool):
             rows = in_buckets(brought, how, job, SCHEMA)
     changes = rows.where(f.col("change") != PROGRESS)
@@ -205,8 +204,11 @@ class Motion:
         if self.spread is not None:
             stages[2:3] = [
                 "route      transformWithState, one key: fragments → the bucket of the record they belong to",
-                f"associate  transformWithState, a key for {self.spread.size:,} records: the steps below",
-                f"combine    transformWithState, one key: {self.spread.reduction} of the buckets' answers, in order",
+                f"associate  transformWithState, a key for {self.spread.size:,} records: the steps below, "
+                + ("as far as a record goes" if self.spread.last == "gather" else "all of them"),
+                "combine    transformWithState, one key: the buckets' items, one bucket after the other"
+                if self.spread.last == "combine"
+                else "gather     transformWithState, one key: the rest of them, on the rows of the records",
             ]
         made = ["\n".join(["Spark", *[f"  {stage}" for stage in stages]])]
         for text, name in zip(self.job.texts, self.job.names, strict=True):
@@ -266,7 +268,7 @@ class Motion:
         from xstreamcast.spark.sink_answers import Answers
 
         answers = Answers.of(self.inflow)
-        listening = Listening(("associate",) if self.spread is None else ("combine", "associate", "route"))
+        listening = Listening(("associate",) if self.spread is None else (self.spread.last, "associate", "route"))
         if checkpoint is not None:
             self._go_on(answers, str(checkpoint))
         all_sinks = [*self._sinks(display, answers, listening.figures), *sinks]
@@ -290,18 +292,18 @@ class Motion:
 
     def _go_on(self, answers: Answers, checkpoint: str) -> None:
         """Begin with what a checkpoint says has been told."""
+        from xstreamcast.spark.association_buckets import gathering_job, told_before
         from xstreamcast.spark.state_read import read_replicas
         from xstreamcast.spark.state_told import told_rows
 
-        replicas = read_replicas(self.spark, checkpoint, self.job)
+        gathers = self.spread is not None and self.spread.last == "gather"
+        replicas = read_replicas(self.spark, checkpoint, gathering_job(self.job) if gathers else self.job)
         n = max((replica.head.n for replica in replicas.values()), default=0)
-        if self.spread is None:
+        if self.spread is None or gathers:
             for replica in replicas.values():
                 answers.begin([told_rows(query) for query in replica.inflow.queries], n)
         elif replicas:
-            from xstreamcast.spark.association_buckets import told_before
-
-            answers.begin([told_before(replicas, self.spread, self.job.names[0])], n)
+            answers.begin([told_before(replicas, self.job.names[0])], n)
 
     def _sinks(self, display: Any, answers: Answers, figures: Figures) -> list[Sink]:
         if display is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -33,18 +34,34 @@ def in_order(frame: DataFrame, count: int, *places: str) -> DataFrame:
     return frame.repartitionById(count, "part").sortWithinPartitions("part", *places)
 
 
-def put_together(frame: DataFrame, count: int, combine: Callable[[list[bytes]], bytes]) -> DataFrame:
-    """One row of :data:`PACKED` rows, of as many parts: :data:`FAN` at a time, in their order, as often as it takes."""
+def put_together(
+    frame: DataFrame,
+    count: int,
+    combine: Callable[[list[bytes]], bytes],
+    finish: Callable[[int, bytes], Iterator[Any]] | None = None,
+    schema: str = PACKED,
+) -> DataFrame:
+    """One row of :data:`PACKED` rows, of as many parts: :data:`FAN` at a time, in their order, as often as it takes.
 
-    def combined(batches: Iterable[Any]) -> Iterator[Any]:
-        rows = [row for batch in batches for row in batch.to_pylist()]
-        if rows:
-            yield from one_row(rows[0]["next"], combine([row["packed"] for row in rows]))
+    ``finish``: what the task that puts the last together makes of it; ``schema`` is of what that gives.
+    """
 
-    while count > 1:
+    def then(make: Callable[[int, bytes], Iterator[Any]]) -> Callable[[Iterable[Any]], Iterator[Any]]:
+        def work(batches: Iterable[Any]) -> Iterator[Any]:
+            # They are few: an exchange need not sort them.
+            rows = sorted([row for batch in batches for row in batch.to_pylist()], key=itemgetter("part"))
+            if rows:
+                packed = [row["packed"] for row in rows]
+                yield from make(rows[0]["next"], combine(packed) if len(packed) > 1 else packed[0])
+
+        return work
+
+    while count > FAN:
         count = -(-count // FAN)
-        frame = frame.repartitionById(count, "next").sortWithinPartitions("part").mapInArrow(combined, PACKED)
-    return frame
+        frame = frame.repartitionById(count, "next").mapInArrow(then(one_row), PACKED)
+    if count > 1:
+        frame = frame.repartitionById(1, "next")
+    return frame if count == 1 and finish is None else frame.mapInArrow(then(finish or one_row), schema)
 
 
 @contextmanager

@@ -23,6 +23,8 @@ class Figures:
     """How long after its first row could be read the last batch was done: never more than two batches."""
     state_rows: int = 0
     state_bytes: int = 0
+    state_memory: int = 0
+    """What the state stores have in memory, by their own account."""
     operators: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By operator, as Spark calls it, with the step of ``explain`` in front: rows and bytes of its state."""
     durations: deque[float] = field(default_factory=lambda: deque(maxlen=10_000))
@@ -57,11 +59,12 @@ class Listening(StreamingQueryListener):  # type: ignore[misc]  # mypy does not 
         figures.seconds = progress.durationMs.get("triggerExecution", 0) / 1000
         figures.lag = before + figures.seconds
         figures.durations.append(figures.seconds)
-        figures.state_rows = figures.state_bytes = 0
+        figures.state_rows = figures.state_bytes = figures.state_memory = 0
         for number, operator in enumerate(progress.stateOperators):
             size = _stored(operator)
             figures.state_rows += operator.numRowsTotal
             figures.state_bytes += size
+            figures.state_memory += operator.memoryUsedBytes
             step = self.steps[number] if number < len(self.steps) else str(number)
             figures.operators[f"{step} {operator.operatorName}"] = {"rows": operator.numRowsTotal, "bytes": size}
 

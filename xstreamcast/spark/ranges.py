@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +30,6 @@ from xstreamcast.scan.vector import Bytes
 from xstreamcast.spark.files import Document
 from xstreamcast.spark.seams import Open, Seam, Window, behind
 from xstreamcast.spark.worker import keep_loaded
-
-_EVER: Final = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)

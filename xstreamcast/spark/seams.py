@@ -117,7 +117,7 @@ def _marks(b: Any, i: int, n: int) -> int:
     if i + _BLOCK < n:
         low = byte_mask(b, i, _LESS) | (byte_mask(b, i, _SLASH) & byte_mask(b, i + 1, _GREATER))
         high = byte_mask(b, i + 32, _LESS) | (byte_mask(b, i + 32, _SLASH) & byte_mask(b, i + 33, _GREATER))
-        return low | high << 32  # type: ignore[no-any-return]  # the processor's primitives have no types
+        return low | high << 32
     m = 0
     for k in range(min(n - i, _BLOCK)):
         c = at8(b, i + k)

@@ -85,7 +85,7 @@ def _stages(plan: Plan, explanation: Explanation) -> Iterator[Stage]:
         last = number == len(plan.passes)
         rest = tuple(id for id, _, each in steps if id not in owners or each.unit is not None)
         made = tuple(id for id, _, each in steps if each.unit in units)
-        yield Stage("merge", rest if last else made, _MERGE + (_REST if last else _VALUE), ("exchange", "sort"))
+        yield Stage("merge", rest if last else made, _MERGE + (_REST if last else _VALUE), ("exchange",))
 
 
 def _owners(steps: list[tuple[str, int, Operator]]) -> Iterator[tuple[str, VarName]]:

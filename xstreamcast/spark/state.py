@@ -9,12 +9,12 @@ and the batch alone, whichever worker has it, and however often.
 from __future__ import annotations
 
 import json
-import pickle
 import uuid
 import zlib
 from base64 import b64decode, b64encode
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
@@ -44,12 +44,14 @@ if TYPE_CHECKING:
     from xstreamcast.plan.modes.rewrite import Emission
     from xstreamcast.run.continuous.clock import Clock
     from xstreamcast.run.continuous.inflow import Arriving, Inflow
+    from xstreamcast.run.continuous.query import ContinuousQuery
     from xstreamcast.spark.state_told import Told
 
 COUNTED: Final = "counted"
 """The order of a tick whose seq says how many changes have come, where a bucket sees only a part of them."""
-PARTIAL: Final = "partial"
-"""The kind of a row with what others need of a bucket, pickled: the exact accumulator of a sum, or values."""
+ROWS: Final = "rows"
+GATHERING: Final = "gathering"
+"""The parts of a job that is done in several places: what a bucket tells, and what is made of that."""
 PROGRESS: Final = "progress"
 """The kind of a row that tells, after each batch, how far the query is; content is JSON."""
 LIVE_ENGINES: Final = 256
@@ -74,8 +76,10 @@ class Job:
     lateness: Mapping[str, float] | None = None
     base_uri: str | None = None
     assume: str | None = None
-    partial: bool = False
-    """The answer is one value of which others have parts too: tell what it is made of."""
+    part: str = ""
+    """The part of it that is done here: all, :data:`ROWS` or :data:`GATHERING`."""
+    stream: str = ""
+    """Whose rows."""
     compact_bytes: int = COMPACT_BYTES
     compact_blobs: int = COMPACT_BLOBS
 
@@ -87,7 +91,8 @@ class Job:
         """
         spelled = {name: repr(value) for name, value in self.variables.items()}
         plain = {name: text for name, text in spelled.items() if " at 0x" not in text}  # a value, not where it lies
-        asked = (self.texts, self.names, plain, self.emit, self.clock, self.lateness, self.assume, self.partial)
+        done = f"{self.part} {self.stream}" if self.part else False
+        asked = (self.texts, self.names, plain, self.emit, self.clock, self.lateness, self.assume, done)
         return blake2b(json.dumps(asked, sort_keys=True).encode(), digest_size=16).hexdigest()
 
     def start(self, report: Any) -> Inflow:
@@ -97,11 +102,28 @@ class Job:
         from xstreamcast.run.continuous.query import continuous_many
 
         now = None if self.now is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=self.now)
-        return continuous_many(
-            self.texts, structures=dict(self.structures), variables=self.variables, docs=self.docs, emit=self.emit,
-            clock="event" if self.clock == "event" else "manual", now=now, lateness=self.lateness, names=self.names,
-            base_uri=self.base_uri, assume=self.assume, report=report,
+        inflow = continuous_many(
+            () if self.part else self.texts, structures=dict(self.structures), variables=self.variables, docs=self.docs,
+            emit=self.emit, clock="event" if self.clock == "event" else "manual", now=now, lateness=self.lateness,
+            names=self.names, base_uri=self.base_uri, assume=self.assume, report=report,
         )  # fmt: skip
+        if self.part:
+            inflow.queries.append(self._part_of(inflow))
+        return inflow
+
+    def _part_of(self, inflow: Inflow) -> ContinuousQuery:
+        from xstreamcast.run.query import compile
+
+        (text,), (name,) = self.texts, self.names
+        known = inflow.structures or None
+        query = compile(text, base_uri=self.base_uri, variables=tuple(self.variables), structures=known)
+        if self.part == ROWS:
+            from xstreamcast.spark.bucket_rows import RowsQuery
+
+            return RowsQuery(query, inflow, name, self.variables, self.docs, self.stream)
+        from xstreamcast.spark.gathering import GatheringQuery
+
+        return GatheringQuery(query, inflow, name, self.variables, self.docs)
 
 
 class Replica:
@@ -125,13 +147,27 @@ class Replica:
         ticks = [row["valid_time"] for row in brought if row["change"] == TICK and row["valid_time"] is not None]
         if ticks:
             self.ticked = max([*ticks, *([] if self.ticked is None else [self.ticked])])
-        self.inflow.feed_all(self._items(brought), self.ticked if ticks else None)
+        inflow, taking = self.inflow, set[str]()
+        with ExitStack() as together:  # contents that come together are parsed together
+            for stream, item in self._items(brought):
+                if stream not in taking:
+                    taking.add(stream)
+                    together.enter_context(inflow.association(stream).together())
+                inflow._take(item, stream, None, 0)
+        if not all(query.begun for query in inflow.queries):
+            for table in inflow.associations.values():
+                known = (filling for region in table.table.values() for filling in region.fillings())
+                table.grove.ready([filling for filling in known if filling.content is not None])
+        inflow.feed_all((), self.ticked if ticks else None)
 
     def _items(self, rows: Iterable[Row]) -> Iterator[tuple[str, Arriving]]:
         for row in rows:
             if row["change"] != TICK:
                 self._stream = row["stream"]
                 yield self._stream, item_of(row)
+            elif row["stream"]:  # how far the stream is of which only a part comes here
+                association = self.inflow.association(row["stream"])
+                association.now = max(association.now, row["valid_time"])
 
     def told(self) -> Iterator[Row]:
         """What is to be told of the answers, and of what was put aside, as rows."""
@@ -141,40 +177,42 @@ class Replica:
             yield _quarantine_row(stream, self.head.n, diagnostic)
         self.put_aside.clear()
 
-    def partial(self) -> Iterator[Row]:
-        """What the value of the query's one reduction is made of, as it is now."""
-        from xstreamcast.plan.algebra import Unit
-        from xstreamcast.run.continuous.journal import Journal
-        from xstreamcast.run.reductions import State
-        from xstreamcast.spark.partials import partial_of
-
-        (query,) = self.inflow.queries
-        if query.output is not None:
-            journal = query.output.journal
-            assert isinstance(journal, Journal), "what is spread over buckets is followed by difference"
-            (part,) = journal.plan.output
-            assert isinstance(part, Unit)
-            stream, unit = journal.place[part.variable]
-            total = journal.live[stream].top[unit].total
-            content = pickle.dumps(partial_of(total) if isinstance(total, State) else total, protocol=4)
-            yield {**dict.fromkeys(ROW), "stream": "", "seq": 0, "change": PARTIAL, "doc": "", "content": content}
+    def live_rows(self, log: Iterable[Row]) -> Iterator[Row] | None:
+        """The rows that are enough to come to where all of the log has led; None: not now."""
+        inflow = self.inflow
+        return compacted(log, inflow.associations, None if inflow.now == START else inflow.now)
 
     def progress(self) -> Row:
         """How far it is, and how much is kept."""
-        tables = self.inflow.associations.values()
+        inflow = self.inflow
+        tables = inflow.associations.values()
         report = {
             "n": self.head.n,
+            "now": None if inflow.now == START else inflow.now,
             "version": self.head.version,
             "regions": sum(len(table.table) for table in tables),
             "bytes": self.head.base_bytes + self.head.log_bytes,
-            "ended": self.inflow.ended,
-            "recomputed": [query.recomputed for query in self.inflow.queries],
-            "waiting": [0 if query.output is None else query.waiting for query in self.inflow.queries],
+            "ended": inflow.ended,
+            "streams": [stream for query in inflow.queries for stream in query.streams],
+            "recomputed": [query.recomputed for query in inflow.queries],
+            "waiting": [0 if query.output is None else query.waiting for query in inflow.queries],
         }
-        return {
-            **dict.fromkeys(ROW), "stream": "", "seq": self.head.n, "change": PROGRESS, "doc": "",
-            "content": json.dumps(report).encode(),
-        }  # fmt: skip
+        return progress_row(report)
+
+
+def replica_of(job: Job, head: Head) -> Replica:
+    """The queries of a job, or the part of them that is done here, before anything has come."""
+    if job.part != GATHERING:
+        return Replica(job, head)
+    from xstreamcast.spark.gathering import Gathering
+
+    return Gathering(job, head)
+
+
+def progress_row(report: Mapping[str, Any]) -> Row:
+    """The row that tells how far a query is."""
+    content = json.dumps(report).encode()
+    return {**dict.fromkeys(ROW), "stream": "", "seq": report["n"], "change": PROGRESS, "doc": "", "content": content}
 
 
 def item_of(row: Row) -> Change | Structure | Diagnostic:
@@ -214,7 +252,7 @@ def advance(job: Job, store: Store, rows: list[Row]) -> Iterator[Row]:
     """One micro-batch of one key: the changes of the answers, and how far it is. The new state is in the store."""
     saved = read_head(store)
     if saved is None:
-        replica = Replica(job, Head(uuid.uuid4().hex, job=job.digest))
+        replica = replica_of(job, Head(uuid.uuid4().hex, job=job.digest))
     else:
         replica = current(job, store, checked(saved, job))
     rows = in_order(rows)
@@ -233,8 +271,6 @@ def advance(job: Job, store: Store, rows: list[Row]) -> Iterator[Row]:
     yield from more
     write_head(store, fresh.head)
     keep(fresh)
-    if job.partial:
-        yield from fresh.partial()
     yield fresh.progress()
 
 
@@ -284,7 +320,7 @@ def from_base(job: Job, store: Store, head: Head) -> Replica:
 
     parts = [store.part(number) for number in range(head.parts)]
     if not parts:
-        return Replica(job, Head(head.birth))
+        return replica_of(job, Head(head.birth))
     about = json.loads(store.part(head.parts))
     replica = _of_base(job, parts, about)
     replica.head = Head(head.birth, head.first - 1, about["chain"])
@@ -293,7 +329,7 @@ def from_base(job: Job, store: Store, head: Head) -> Replica:
 
 
 def _of_base(job: Job, parts: Iterable[bytes], about: Mapping[str, Any]) -> Replica:
-    replica = Replica(job, Head(""))
+    replica = replica_of(job, Head(""))
     for stream, (bits, others) in about["purged"].items():
         gone = replica.inflow.association(stream)._purged
         gone._bits.extend(zlib.decompress(b64decode(bits)))
@@ -344,7 +380,7 @@ def compact(job: Job, store: Store, replica: Replica) -> tuple[Replica, list[Row
     if head.log_bytes <= max(job.compact_bytes, head.base_bytes, head.due) and (blobs <= job.compact_blobs or head.due):
         return replica, []
     inflow = replica.inflow
-    rows = compacted(_log(store, head), inflow.associations, None if inflow.now == START else inflow.now)
+    rows = replica.live_rows(_log(store, head))
     parts = [] if rows is None else [pack(rows_of_part) for rows_of_part in _in_parts(rows)]
     if parts:
         about = _about(inflow, head.chain)

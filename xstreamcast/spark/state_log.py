@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from xstreamcast.cast.region import Replacing
 from xstreamcast.errors import error
 from xstreamcast.model.change import ROW, Eos, Freeze, Hide, Remove, Show, to_row
 from xstreamcast.model.structure import write_structure
@@ -221,14 +222,21 @@ def _contents(rows: Iterable[Row], table: Regions) -> list[Row] | None:
             continue
         region = table.table.get((row["doc"] or "", row["region"] or 0))
         filling = None if region is None else _held(region, row, table)
-        if filling is not None:
+        if region is not None and filling is not None:
             found.pop(id(filling), None)
-            found[id(filling)] = {**row, "change": "fill", "version": filling.version}
+            found[id(filling)] = {**row, **_said(filling, region, row)}
     for region in table.table.values():
         for filling in region.fillings():
             if filling.content is not None and id(filling) not in found and filling.digest != UNREAD:
                 return None
     return list(found.values())
+
+
+def _said(filling: Filling, region: Region, row: Row) -> Row:
+    """How a filling is told again: an event that came instead of others keeps these away, in its place among them."""
+    if region.events and filling is not region.current and isinstance(filling, Replacing):
+        return {"change": "replace", "version": row["version"]}
+    return {"change": "fill", "version": filling.version}
 
 
 def _held(region: Region, row: Row, table: Regions) -> Filling | None:

@@ -45,12 +45,12 @@ def read_replicas(spark: SparkSession, checkpoint: str, job: Job) -> dict[int, R
     logs: dict[int, dict[int, bytes]] = {}
     bases: dict[int, dict[int, bytes]] = {}
     for row in variable("log"):
-        logs.setdefault(row.key.bucket, {})[row.user_map_key.version] = bytes(row.user_map_value.changes)
+        logs.setdefault(row.key[0], {})[row.user_map_key.version] = bytes(row.user_map_value.changes)
     for row in variable("base"):
-        bases.setdefault(row.key.bucket, {})[row.user_map_key.part] = bytes(row.user_map_value.content)
+        bases.setdefault(row.key[0], {})[row.user_map_key.part] = bytes(row.user_map_value.content)
     made = {}
     for row in variable("head"):
-        bucket = row.key.bucket
+        bucket = row.key[0]
         saved = row.value.format, bytes(row.value.head)
         store: Any = ReadStore(saved, logs.get(bucket, {}), bases.get(bucket, {}))
         head = read_head(store)

@@ -101,7 +101,7 @@ def _give(output: Output, shelf: Shelf, known: ShelfTold) -> Iterator[Emitted]:
     items = list(shelf)
     if len(items) == len(known.regions) and _digest(shelf) == known.digest:
         for shown, region, label in zip(items, known.regions, known.labels, strict=True):
-            shown.region, shown.label = region, label
+            shown.region, shown.label, shown.first = region, label, label
         return
     for region, label in zip(known.regions, known.labels, strict=True):
         yield Emitted(Remove(region=region, version=output.numbers.step), f"{shelf.path}.{label}")

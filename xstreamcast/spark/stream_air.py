@@ -93,7 +93,7 @@ class LogBatchReader(_LogReader, DataSourceReader):  # type: ignore[misc]  # myp
 class LogStreamReader(
     _LogReader,
     DataSourceStreamReader,  # type: ignore[misc]  # mypy does not follow PySpark
-    SupportsTriggerAvailableNow,  # type: ignore[misc]
+    SupportsTriggerAvailableNow,  # type: ignore[misc]  # as above
 ):
     """What is in the log and what comes."""
 

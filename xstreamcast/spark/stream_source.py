@@ -164,7 +164,7 @@ class FragmentBatchReader(_TaskReader, DataSourceReader):  # type: ignore[misc] 
 class FragmentStreamReader(
     _TaskReader,
     DataSourceStreamReader,  # type: ignore[misc]  # mypy does not follow PySpark
-    SupportsTriggerAvailableNow,  # type: ignore[misc]
+    SupportsTriggerAvailableNow,  # type: ignore[misc]  # as above
 ):
     """What is there and what comes, in micro-batches. The driver's copy lives as long as the query."""
 

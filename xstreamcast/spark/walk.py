@@ -17,10 +17,11 @@ from itertools import chain
 from typing import Final
 
 from xstreamcast.errors import Place
-from xstreamcast.model.change import STREAM_NAMESPACE, Change
+from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import Arrival, FragmentReader
 from xstreamcast.model.framing import Frame
+from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.structure import Structure
 from xstreamcast.spark.position import Position
 
@@ -138,7 +139,7 @@ class Walk:
     def plain(self) -> bool:
         """Whether plain runs may occur here: the prefix is the usual one, and no other namespace lies around."""
         return self.at.form == "prefixed" and all(
-            (prefix, uri) == ("stream", STREAM_NAMESPACE) for prefix, uri in self.at.namespaces.items()
+            (prefix, uri) == ("stream", STREAM) for prefix, uri in self.at.namespaces.items()
         )
 
     def plain_run(self) -> PlainRun | None:

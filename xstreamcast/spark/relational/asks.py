@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import children, descendants
+from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.algebra import VarName
 from xstreamcast.plan.decompose.joins import is_safe
 from xstreamcast.plan.passes.dependence import LAST, POSITION, focus_of

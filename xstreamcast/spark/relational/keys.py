@@ -15,11 +15,11 @@ from typing import Any, Final
 
 from xstreamcast.errors import error
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN, XS
 from xstreamcast.model import datetime as dt
 from xstreamcast.model.atomic import Base64Binary, Float, HexBinary, Item, QName
 from xstreamcast.model.collation import CODEPOINTS, Collation
 from xstreamcast.model.compare import families, hash_key
+from xstreamcast.model.namespaces import FN, XS
 from xstreamcast.model.types import TEXTUAL, describe
 from xstreamcast.plan.algebra import VarName
 from xstreamcast.plan.passes.shapes import nodes

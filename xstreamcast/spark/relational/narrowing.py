@@ -23,8 +23,8 @@ def narrowed(wanted: tuple[Target, ...], seen: tuple[Target, ...]) -> tuple[Targ
     >>> from xstreamcast.plan.projection.project import describe
     >>> from xstreamcast.scan.path import parse_path
     >>> def kept(path):
-    ...     return Target(parse_path(path), Action.KEEP, 0)
-    >>> whole = Target(parse_path("/r/item"), Action.PROJECT, 0)
+    ...     return Target(parse_path(path), Action.KEEP)
+    >>> whole = Target(parse_path("/r/item"), Action.PROJECT)
     >>> describe(narrowed((whole,), (kept("/r/item/@id"), kept("/r/item/name/text()"), kept("/r/person/@id"))))
     ['/r/item/@id', '/r/item/name/text()']
     >>> describe(narrowed((whole,), (kept("/r/item/@id"), whole))) == describe((whole,))
@@ -54,7 +54,7 @@ def _below(whole: Target, seen: tuple[Target, ...]) -> list[Target] | None:
             if each.action is Action.PROJECT and len(own) <= len(steps):
                 return None
             if len(own) >= len(steps):
-                found.append(replace(each, root=whole.root, sparse=False))
+                found.append(replace(each, sparse=False))
     return found or None
 
 

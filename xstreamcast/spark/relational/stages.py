@@ -75,7 +75,7 @@ class _Telling:
                 functions = [u.reduction.function for u in units if isinstance(u.reduction, Reduce)]
                 what = " and ".join(dict.fromkeys(functions)) + " partial results" if functions else "send the items"
                 yield Stage("scan", own, f"{_RANGES} {what}", ("tasks",))
-                yield Stage("merge", (), _MERGE, ("exchange", "sort"))
+                yield Stage("merge", (), _MERGE, ("exchange",))
         for variable, unit in self.plan.units.items():
             reduced = isinstance(unit.reduction, Reduce | Slice | Fold)
             if unit is answer or variable in self.plan.joined or (reduced and not unit.needs):
@@ -107,7 +107,7 @@ class _Telling:
                 yield from self._items(unit, _ALL if broadcast else _ITEMS)
             case _:
                 yield from self._items(unit, f"{_RANGES} send partial results")
-                yield Stage("merge", (), _MERGE, ("exchange", "sort"))
+                yield Stage("merge", (), _MERGE, ("exchange",))
 
     def _items(self, unit: Unit, what: str) -> Iterator[Stage]:
         """How the items of a unit come about: by the scan, or a join."""
