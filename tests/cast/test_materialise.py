@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from streams import WIRE, after, t, told
 
-from xstreamcast.cast import regions as regions_module
+from xstreamcast.cast import contents
 from xstreamcast.cast.materialise import Materialiser, View, materialise, pick, read_regions
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Change, Fill, Remove
@@ -141,7 +141,7 @@ def test_two_thousand_regions_inside_each_other_are_rebuilt() -> None:
 
 
 def test_content_beyond_the_memory_budget_is_kept_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regions_module, "MEMORY_BUDGET", 10)
+    monkeypatch.setattr(contents, "MEMORY_BUDGET", 10)
     expected = (WIRE / "sigmod04-credit.document.xml").read_text().strip()
     assert t(CREDIT) == expected
 

@@ -23,10 +23,11 @@ from hypothesis import strategies as st
 from xstreamcast.errors import XStreamError
 from xstreamcast.generate import items, microscope, satellite, xmark
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN, StaticContext
+from xstreamcast.lang.context import StaticContext
 from xstreamcast.lang.link import parse as parse_query
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.names import ELEMENT
+from xstreamcast.model.namespaces import FN
 from xstreamcast.model.parse import parse
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.tree import Node

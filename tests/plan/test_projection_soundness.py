@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from projections import is_planned, projection
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.generate.xmark import document
-from xstreamcast.lang.link import parse as parse_query
 from xstreamcast.model.parse import parse
 from xstreamcast.model.tree import Node
-from xstreamcast.plan.projection.project import WHOLE_DOCUMENT, describe, project_module
-from xstreamcast.run.library import known_function
+from xstreamcast.plan.projection.project import WHOLE_DOCUMENT, describe
 from xstreamcast.run.query import compile
 from xstreamcast.scan.automaton import Target
 from xstreamcast.scan.documents import document_batches
@@ -47,9 +46,8 @@ def answer(query: str, context: Node | None, docs: dict[str, Node] | None = None
 
 def check(query: str, data: bytes, whole: Node) -> bool:
     """The law; whether the projected document is smaller than the whole one."""
-    projection = project_module(parse_query(query, known_functions=known_function))
-    targets = projection.targets.get(None)
-    if targets is None or projection.identifiers:
+    targets = projection(query).get(None)
+    if targets is None or not is_planned(query):
         return False
     parts = projected(data, targets)
     expected = answer(query, whole)
@@ -72,15 +70,14 @@ def test_an_xmark_query_has_its_answer_on_what_it_sees(path: Path) -> None:
 def test_a_query_of_the_papers_has_its_answer_on_what_it_sees(path: Path) -> None:
     """The papers' streams as documents: some have the paper's data in a file, the others ask the auction site."""
     text = path.read_text().replace("stream(", "doc(")
-    projection = project_module(parse_query(text, known_functions=known_function))
+    seen = projection(text)
     inputs = {"library.xml", "biblio.xml", "pixels.xml"}
     data = [*((FIXTURES / "papers" / name).read_bytes() for name in sorted(inputs)), site()[0]]
     for each in data:
-        whole = dict.fromkeys((uri for uri in projection.targets if uri is not None), parse(each))
-        parts = {uri: projected(each, targets) for uri, targets in projection.targets.items() if uri is not None}
-        context = parse(each)
-        seen = projected(each, projection.targets.get(None, (WHOLE_DOCUMENT,)))
-        assert answer(text, seen, parts) == answer(text, context, whole)
+        whole = dict.fromkeys((uri for uri in seen if uri is not None), parse(each))
+        parts = {uri: projected(each, targets) for uri, targets in seen.items() if uri is not None}
+        context = projected(each, seen.get(None, (WHOLE_DOCUMENT,)))
+        assert answer(text, context, parts) == answer(text, parse(each), whole)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -349,7 +346,6 @@ def test_a_query_has_its_answer_on_what_it_sees(query: str) -> None:
 def test_the_nasty_queries_are_queries_and_mostly_see_little() -> None:
     smaller = 0
     for query in NASTY:
-        projection = project_module(parse_query(PROLOG + query, known_functions=known_function))
-        targets = projection.targets.get(None, (WHOLE_DOCUMENT,))
+        targets = projection(PROLOG + query).get(None, (WHOLE_DOCUMENT,))
         smaller += len(projected(SHOP, targets).tree) < len(shop().tree)
     assert smaller > len(NASTY) * 3 // 4

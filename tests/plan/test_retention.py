@@ -49,6 +49,10 @@ CASES = [
      {"creditLimit": ALL}),
     ('for $t in stream("c")//amount?[now-PT1M,now] return stream("c")//creditLimit?[vtFrom($t)-PT5S,now]',
      {"creditLimit": ALL}),
+    # seen by itself on the way to what is in a window
+    ('for $x at $i in stream("c")//* return <o>{ $x/creditLimit?[now] }</o>', {"creditLimit": ALL}),
+    ('for $x in stream("c")//account/* return ($x/amount, $x/status?[now])', {"creditLimit": ALL, "transaction": ALL}),
+    ('for $x in stream("c")//account?[now-PT1H,now]/* return count($x/status?[now])', {"transaction": "the last PT1H"}),
     # not windows that end with now
     ('stream("c")//transaction?[start,now]', {"transaction": ALL}),
     ('stream("c")//transaction[amount > 1]?[now]', {"transaction": ALL}),

@@ -7,12 +7,13 @@ import pytest
 from xstreamcast.lang.link import parse
 from xstreamcast.lang.printer import to_xquery
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.plan.algebra import Rank, Reduce, Strategy
+from xstreamcast.plan.algebra import Rank, Reduce
 from xstreamcast.plan.decompose.plan import plan
 from xstreamcast.plan.explain.changes import units_of
 from xstreamcast.plan.explain.explanation import explain
 from xstreamcast.plan.passes.name_sources import name_sources
 from xstreamcast.plan.passes.parents_to_predicates import parents_to_predicates
+from xstreamcast.plan.passes.siblings_to_positions import siblings_to_positions
 from xstreamcast.plan.passes.spell_paths import spell_paths
 
 STRUCTURE = parse_structure(
@@ -45,6 +46,34 @@ def path_after(text: str) -> str:
 )
 def test_a_path_is_spelled_out_and_leads_down(path: str, made: str) -> None:
     assert "".join(path_after(f'stream("s"){path}').split()) == "".join(made.split())
+
+
+@pytest.mark.parametrize(
+    ("path", "made"),
+    [
+        ("//b[t]/parent::s/@n", "//s[b[t]]/@n"),
+        ("//b/../@n", "//*[b]/@n"),
+        ("//b/../t", "//*[b]/t"),
+        ("//b/ancestor::s", "//s[.//b]"),
+        ("//b/t/ancestor::s/@n", "//s[.//b/t]/@n"),
+        ("//b/ancestor-or-self::*", "//*[self::b or .//b]"),
+        ('//b[../t = "x"][c]', '//*[t = "x"]/b[c]'),
+        ("//b[../t = 1]", "//b[../t = 1]"),
+        ("//b/../b", "//b/../b"),
+        ("//b/following-sibling::b[1]/t", "//b[position() > 1]/t"),
+        ("//b/preceding-sibling::b[t]", "//b[position() < last()][t]"),
+        ("//b[not(preceding-sibling::b)]", "//b[1]"),
+        ("//b[following-sibling::b]", "//b[position() < last()]"),
+        ("//b[t]/following-sibling::b", "//b[t]/following-sibling::b"),
+        ("//b/following-sibling::t", "//b/following-sibling::t"),
+    ],
+)
+def test_without_a_structure_what_is_around_an_element_is_a_condition_or_a_number(path: str, made: str) -> None:
+    def after(text: str) -> str:
+        normal = siblings_to_positions(parents_to_predicates(name_sources(parse(f'stream("s"){text}'))))
+        return "".join(to_xquery(normal).replace("fn:", "").split())
+
+    assert after(path) == "".join(to_xquery(name_sources(parse(f'stream("s"){made}'))).split())
 
 
 @pytest.mark.parametrize("path", ["//t", "//x", "//*"])
@@ -91,5 +120,6 @@ def test_explain_spells_paths_by_the_structure_and_tells_the_mode() -> None:
     blind, told = explain(text).changing, explain(text, structures={"s": STRUCTURE}).changing
     assert blind is not None
     assert told is not None
-    assert (blind.strategy, told.strategy) == (Strategy.PROJECT, Strategy.STREAM)
+    assert any(unit.each is not None for unit in units_of(blind))
+    assert all(unit.each is None for unit in units_of(told))
     assert "certain " in str(explain('stream("s")//b[t = 1]', emit="certain"))

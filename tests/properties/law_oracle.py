@@ -19,12 +19,12 @@ import xstreamcast
 from xstreamcast.cast.materialise import Materialiser, View, pick
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import STREAM
 from xstreamcast.lang.link import parse
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
+from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure
 from xstreamcast.model.time import START, Instant, parse_instant

@@ -58,6 +58,7 @@ class Grammar:
             self.selection: 3, self.aggregate: 4, self.loop: 6, self.join: 4, self.grouped: 3, self.sorted: 3,
             self.nested: 4, self.merged: 3, self.sliced: 2, self.quantified: 2, self.recursive: 2, self.windowed: 1,
             self.bound: 3, self.constructed: 3, self.chosen: 1, self.mapped: 1, self.numbered: 3, self.placed: 2,
+            self.around: 4,
         }  # fmt: skip
         body = self.r.choices(list(shapes), list(shapes.values()))[0]()
         if self.chance(0.12):
@@ -339,7 +340,11 @@ class Grammar:
         n, bound = self.variable(), self.r.randint(1, 3)
         kind = self.r.random()
         if kind < 0.3:
-            choices = (f"reverse({over.text})", f"remove({over.text}, {bound})", f"subsequence({over.text}, {bound})")
+            choices: tuple[str, ...] = (
+                f"reverse({over.text})",
+                f"remove({over.text}, {bound})",
+                f"subsequence({over.text}, {bound})",
+            )
             choices += (f"insert-before({over.text}, {bound}, <i/>)", f"({over.text})[last() - {bound}]")
             choices += (f"sort({over.text}/@n)", f"sort({over.text}, (), function($e) {{ string($e/@n) }})")
             return self.r.choice(choices)
@@ -373,6 +378,39 @@ class Grammar:
             return f"{text}return <o>{{ {self.relative(at).text}{position}, {self.value(at)} }}</o>"
         step = self.r.choice(["$a + count($b/*)", "max(($a, count($b/*)))", "$a * 2 + count($b/*)"])
         return f"fold-left({over.text}, 1, function($a as xs:integer, $b) as xs:integer {{ {step} }})"
+
+    def around(self) -> str:
+        """What is about the place of elements at any depth: parents, ancestors, numbers, siblings; or of all."""
+        source = self.source()
+        every = frozenset(source.shape.tags)
+        one = self.named(source, "//", every, leaves=True)
+        if self.chance(0.2):
+            one = source.to(source.text + "//*", every)
+        name, others = one.text.rpartition("/")[2], sorted({tag.name for tag in source.shape.tags.values()})
+        other = self.r.choice([*others, "*"])
+        condition = f"[{self.condition(one.to('.', one.tags))}]" if self.chance(0.4) else ""
+        axis = self.r.choice(["following-sibling", "preceding-sibling"])
+        kind = self.r.random()
+        if kind < 0.3:
+            up = ["/..", "/parent::*", f"/parent::{other}", f"/ancestor::{other}", "/ancestor-or-self::*"]
+            made = one.text + condition + self.r.choice(up)
+        elif kind < 0.6:
+            numbers = ["1", "2", "last()", "last() - 1", "position() > 1", "position() < 3", "position() < last()"]
+            made = f"{one.text}{condition}[{self.r.choice(numbers)}]"
+        elif kind < 0.7:
+            made = f"{one.text}/{axis}::{self.r.choice([name, name, other])}{self.r.choice(['', '[1]', condition])}"
+        elif kind < 0.8:
+            beside = f"{axis}::{self.r.choice([name, name, other])}"
+            made = f"{one.text}[{self.r.choice([beside, f'not({beside})'])}]"
+        else:
+            made = f"{source.text}//*[{self.condition(source.to('.', every))}]"
+        made += self.r.choice(["", "", "/name()", "/@n/string()", "/count(*)"])
+        if self.chance(0.2):
+            return f"count({made})"
+        if made[-1] == ")" or self.chance(0.6):
+            return made
+        text, at = self.clauses(one.to(made, every))
+        return f"{text}return <o>{{ {self.value(at)} }}</o>"
 
     def quantified(self) -> str:
         over = self.path()

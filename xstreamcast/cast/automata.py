@@ -12,38 +12,33 @@ from typing import Any, Final
 
 import numpy as np
 
-from xstreamcast.model.change import CHANGES, STREAM_NAMESPACE
-from xstreamcast.model.names import ATTRIBUTE, COMMENT, ELEMENT, NAMESPACE, TEXT, XMLNS
+from xstreamcast.model.change import CHANGES
+from xstreamcast.model.names import ATTRIBUTE, COMMENT, ELEMENT, NAMESPACE, TEXT
+from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.structure import Structure
-from xstreamcast.scan.automaton import Automaton
 from xstreamcast.scan.layout import (
     BEGINS_RECORD,
-    DECLARATION_CLASS,
     EMITS,
-    FIRST_CLASS,
     SEES_ATTRIBUTES,
     SEES_ELEMENTS,
     SEES_MISC,
 )
+from xstreamcast.scan.tables import Tables
 
 DOCUMENT_KEY: Final = "document"
 Name = tuple[int, str, str]
 """Kind, namespace, local name."""
 
 
-class RuleAutomaton(Automaton):
+class RuleAutomaton(Tables):
     """What the kernel asks of an automaton, from ``step`` and ``flags_of``."""
 
     def __init__(self) -> None:
-        self.targets = ()
+        super().__init__()
         self.names: list[Name] = [(TEXT, "", ""), (COMMENT, "", ""), (NAMESPACE, "", "")]  # the classes, in order
         self._class: dict[Name, int] = {}
         self.keys: list[Hashable] = []
         self._state: dict[Hashable, int] = {}
-        self.stride = 32
-        self.transitions = np.full(self.stride * 16, -1, np.int32)
-        self.flags = np.zeros(16, np.int32)
-        self.visits = np.zeros(16, np.int64)
         self.state(None)
         self.state(DOCUMENT_KEY)
 
@@ -59,22 +54,13 @@ class RuleAutomaton(Automaton):
     def alike(self, kind: int, uri: str, local: str) -> Name:
         """A name that stands for all names ``step`` does not tell apart."""
 
-    def classify(self, kind: int, uri: str, local: str) -> int:
-        """The class of a qualified name."""
-        if kind == ATTRIBUTE and uri == XMLNS:
-            return DECLARATION_CLASS
+    def numbered(self, kind: int, uri: str, local: str) -> int:
+        """The class of a name, or the number of a new one."""
         name = self.alike(kind, uri, local)
         number = self._class.get(name)
         if number is None:
             number = self._class[name] = len(self.names)
             self.names.append(name)
-            if number >= self.stride:
-                old = self.transitions.reshape(-1, self.stride)
-                new = np.full((len(old), 2 * self.stride), -1, np.int32)
-                new[:, : self.stride] = old
-                self.stride *= 2
-                self.transitions = new.reshape(-1)
-                self.transitions[: self.stride] = 0
         return number
 
     def state(self, key: Hashable | None) -> int:
@@ -84,16 +70,7 @@ class RuleAutomaton(Automaton):
             return number
         number = self._state[key] = len(self.keys)
         self.keys.append(key)
-        if number >= len(self.flags):
-            self.flags = np.concatenate([self.flags, np.zeros_like(self.flags)])
-            self.visits = np.concatenate([self.visits, np.zeros_like(self.visits)])
-            self.transitions = np.concatenate([self.transitions, np.full_like(self.transitions, -1)])
-        if key is None:
-            self.transitions[: self.stride] = 0
-        else:
-            self.flags[number] = self.flags_of(key)
-            for special in range(FIRST_CLASS):  # the kernel does not ask for these
-                self.expand(number, special)
+        self.add_state(number, 0 if key is None else self.flags_of(key))
         return number
 
     def expand(self, state: int, number: int) -> int:
@@ -140,7 +117,7 @@ class StreamAutomaton(RuleAutomaton):
     def alike(self, kind: int, uri: str, local: str) -> Name:
         if kind == ATTRIBUTE:
             return (kind, "", local) if not uri and local in COLUMNS else (kind, "", "")
-        return (kind, uri, local) if uri == STREAM_NAMESPACE or (uri, local) in self.local else (kind, "", "")
+        return (kind, uri, local) if uri == STREAM or (uri, local) in self.local else (kind, "", "")
 
     def step(self, key: Hashable, kind: int, uri: str, local: str) -> Hashable | None:
         what, of = key if isinstance(key, tuple) else (key, None)
@@ -152,9 +129,9 @@ class StreamAutomaton(RuleAutomaton):
         if kind != ELEMENT:
             return None
         if what == TOP_KEY:
-            carries = uri == STREAM_NAMESPACE and local in CARRIERS
+            carries = uri == STREAM and local in CARRIERS
             return ("change", CARRIERS[local]) if carries else ("foreign", None)
-        if uri == STREAM_NAMESPACE:
+        if uri == STREAM:
             return ("hole", None) if local == "hole" and what != "hole" else ("foreign", None)
         if what == "change":
             return "top", self.starting

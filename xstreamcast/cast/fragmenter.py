@@ -25,12 +25,12 @@ from xstreamcast.cast.columns import NO_TIME
 from xstreamcast.cast.order import Block, Record, unpacked
 from xstreamcast.cast.window import Window, window_of
 from xstreamcast.errors import Place, XStreamError, error
-from xstreamcast.model.change import ROOT, STREAM_NAMESPACE
+from xstreamcast.model.change import ROOT
 from xstreamcast.model.content import ATTRIBUTE, START_TAG, attribute_text, declarations, declares, stream_prefix
+from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.structure import Structure
 from xstreamcast.model.time import NOW, Instant, parse_instant
 from xstreamcast.scan import layout as t
-from xstreamcast.scan.automaton import DOCUMENT_STATE
 from xstreamcast.scan.encoding import Source
 from xstreamcast.scan.layout import (
     FLAG_BITS,
@@ -46,7 +46,8 @@ from xstreamcast.scan.layout import (
     START,
     STATE,
 )
-from xstreamcast.scan.scanner import Scanner
+from xstreamcast.scan.scanner import TableScanner
+from xstreamcast.scan.tables import DOCUMENT_STATE
 from xstreamcast.scan.vector import Bytes
 
 SPILL: Final = 1 << 20
@@ -95,7 +96,7 @@ class _Open:
         )  # fmt: skip
 
 
-class _Scanner(Scanner):
+class _Scanner(TableScanner):
     """Rows of all that has ended, whatever is still open around it; and the documents that are refused at sight."""
 
     def rows(self) -> Any:
@@ -110,7 +111,7 @@ class _Scanner(Scanner):
         assert isinstance(automaton, TagAutomaton)
         if status == t.NEW_DECLARATION:
             _, uri = self.symbols.declared[len(self.symbols.texts) - 1]
-            if uri == STREAM_NAMESPACE:
+            if uri == STREAM:
                 hint = "a fragment stream cannot be fragmented"
                 raise self.refused(b, "the document uses the stream's own namespace", hint)
         elif status == t.NEW_TRANSITION and self.regs[t.FIRST] == DOCUMENT_STATE:

@@ -180,7 +180,7 @@ class _Splice:
     def filled(self, region: Region, filling: Filling, step: _Enter) -> Iterator[_Step] | bytes:
         """A region that has one filling and nothing else, as most have: its text, or its steps if there are holes."""
         content = self.regions.find(filling)
-        outer = step.outer if filling.native else step.scope
+        outer = step.scope if filling.native is None else step.outer
         if isinstance(content, Opened) and content.plain and content.marks is None and not outer.get(""):
             return content.data
         self.path.add(id(region))
@@ -192,7 +192,7 @@ class _Splice:
         if not region.hidden:
             self.path.add(id(region))
             for filling, lifespan in self.visible(region):
-                yield from self.content(filling, lifespan, step.outer if filling.native else step.scope)
+                yield from self.content(filling, lifespan, step.scope if filling.native is None else step.outer)
             yield _Leave(region)
         for sibling in region.after:
             yield _Enter(sibling, sibling.id, step.scope, step.scope, None)

@@ -78,7 +78,7 @@ class Spool:
     """Records written one after the other, then read in the same order."""
 
     def __init__(self) -> None:
-        self.file: IO[bytes] = cast(IO[bytes], tempfile.SpooledTemporaryFile(max_size=IN_MEMORY))  # noqa: SIM115
+        self.file: IO[bytes] = cast(IO[bytes], tempfile.SpooledTemporaryFile(max_size=IN_MEMORY))  # noqa: SIM115 - kept
         self.size = 0
         self.count = 0
 

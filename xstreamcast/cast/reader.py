@@ -45,7 +45,7 @@ def read_batches(
 
         buffer = plain_file(source)
         if buffer is not None:
-            from xstreamcast.cast.batches import BatchReader
+            from xstreamcast.cast.batch_reader import BatchReader
 
             mark = 3 if buffer[:3].tobytes() == b"\xef\xbb\xbf" else 0  # it does not count in offsets
             yield from BatchReader(name, buffer=buffer, offset=-mark, structure=structure, limit=limit)
@@ -60,7 +60,7 @@ def read_batches(
                 structure = arrival.item
             yield arrival
         if reader.state.offset >= kernel_from and not reader.framer.ended:
-            from xstreamcast.cast.batches import BatchReader
+            from xstreamcast.cast.batch_reader import BatchReader
 
             framer = reader.framer
             yield from BatchReader(

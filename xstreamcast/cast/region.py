@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -51,7 +51,7 @@ class Filling:
     place: Place
     valid_time: Instant | None = None
     inline: tuple[Region, ...] = ()
-    native: bool = False  # the content stands where it stood when it came, inside another content
+    native: Mapping[str, str] | None = None  # if it stands where it came, in another content: the namespaces there
     grown: Grown | None = None  # the tree that its content has been parsed into
     row: int = 0  # of the wrapper around its content there
     size: int = 0  # bytes of content that it holds in memory
@@ -64,6 +64,11 @@ class Filling:
         if isinstance(opened, Opened):
             return opened.marks is not None and bool((opened.marks[:, 2] >= 0).any())
         return bool(opened.holes) if isinstance(opened, Content) else content is not None
+
+
+@dataclass(slots=True)
+class Replacing(Filling):
+    """A filler that came instead of others: events at its instant that were sent before it have no effect."""
 
 
 _NO_VERSIONS: Final[dict[tuple[int | None, Instant], Filling]] = {}

@@ -10,13 +10,14 @@ and versions of one hole, regions inside regions, reuse of ids, frozen and dead 
 from __future__ import annotations
 
 import gc
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
-from xstreamcast.cast.region import Filling, Grown, OnDisk, Region
+from xstreamcast.cast.contents import Contents
+from xstreamcast.cast.region import Filling, Grown, OnDisk, Region, Replacing
 from xstreamcast.errors import Place, XStreamError
 from xstreamcast.model.change import (
     ROOT,
@@ -45,12 +46,6 @@ __all__ = ["Filling", "Grown", "OnDisk", "Region", "Regions", "Report"]
 
 WAITING_LIMIT: Final = 100_000
 """So many changes may wait for their structure; later ones are quarantined."""
-MEMORY_BUDGET: Final = 256 << 20
-"""Beyond so many bytes of content, further content is kept on disk."""
-
-
-def _room(length: int) -> int:
-    return max(64, 1 << (length - 1).bit_length()) if length else 64
 
 
 def _older(version: int | None, known: int | None) -> bool:
@@ -61,10 +56,11 @@ def _older(version: int | None, known: int | None) -> bool:
 Report = Callable[[Diagnostic], None]
 
 
-class Regions:
+class Regions(Contents):
     """The environment ζ of one stream: ``apply`` is T1, one change at a time."""
 
     def __init__(self, structure: Structure | None = None, report: Report = lambda _: None) -> None:
+        super().__init__()
         self.structure = structure
         self.report = report
         self.table: dict[tuple[str, int], Region] = {}
@@ -74,10 +70,6 @@ class Regions:
         self.scanned: Structure | None = None  # the structure that scan knew
         self.waiting: list[tuple[Change, Place, int]] = []
         self.awaited: set[tuple[str, int]] = set()  # the regions of what waits
-        self.kept = 0
-        self.file = tempfile.SpooledTemporaryFile(max_size=1 << 20)  # noqa: SIM115 - lives as long as the table
-        self.file_size = 0
-        self.free: dict[int, list[int]] = {}  # by size, room in the file that is free again
 
     # -- what comes -------------------------------------------------------------------------------------------------
 
@@ -116,7 +108,7 @@ class Regions:
         It is what :meth:`apply_batch` comes to, without a change as an object.
         """
         size = int((batch.to[chosen] - batch.begin[chosen]).sum())
-        if not (batch.held or self.kept + size < MEMORY_BUDGET):
+        if not (batch.held or self.kept + size < self.budget):
             return None
         table, filled = self.table, []
         for number, tsid, place, opened in batch.contents(chosen):
@@ -264,53 +256,12 @@ class Regions:
             digest = blake2b(change.content, digest_size=16).digest()
         if not isinstance(content, Opened) or isinstance(content.buffer, bytes):  # not in a file anyway
             size = len(change.content)
-            if self.kept + size > MEMORY_BUDGET and not inline:
+            if self.kept + size > self.budget and not inline:
                 kept = self.spill(change.content, content._replace(buffer=b"") if isinstance(content, Opened) else None)
                 size = 0
             self.kept += size
-        return Filling(kept, digest, change.tsid, change.version, place, change.valid_time, inline, size=size)
-
-    def spill(self, content: bytes, opened: Opened | None) -> OnDisk:
-        """Put a content on disk: where one has been that is gone, or at the end. Room comes in powers of two."""
-        room = _room(len(content))
-        free = self.free.get(room)
-        offset = free.pop() if free else self.file_size
-        if offset == self.file_size:
-            self.file_size += room
-        self.file.seek(offset)
-        self.file.write(content)
-        return OnDisk(offset, len(content), opened)
-
-    def unkeep(self, filling: Filling | None) -> None:
-        """A filling is no longer in the table: nor is its content kept."""
-        if filling is not None:
-            self.kept -= filling.size
-            filling.size = 0
-            if isinstance(filling.content, OnDisk):
-                self.free.setdefault(_room(filling.content.length), []).append(filling.content.offset)
-
-    def says(self, filling: Filling, content: bytes) -> bool:
-        """Whether a filling's content is this one."""
-        if filling.digest:
-            return filling.digest == blake2b(content, digest_size=16).digest()
-        opened = self.find(filling)
-        return isinstance(opened, Opened) and opened.to - opened.begin == len(content) and opened.data == content
-
-    def find(self, filling: Filling) -> Content | Opened | None:
-        """A filling's content as it is kept, in the table or on disk."""
-        kept = filling.content
-        if not isinstance(kept, OnDisk):
-            return kept
-        self.file.seek(kept.offset)
-        data = self.file.read(kept.length)
-        if kept.opened is not None:
-            return kept.opened._replace(buffer=data, begin=0, to=len(data))
-        return parse_content(data, place=filling.place)
-
-    def load(self, filling: Filling) -> Content | None:
-        """The pieces of a filling."""
-        found = self.find(filling)
-        return found.content() if isinstance(found, Opened) else found
+        made = Replacing if isinstance(change, Replace) else Filling
+        return made(kept, digest, change.tsid, change.version, place, change.valid_time, inline, size=size)
 
     def bind(self, doc: str, content: Content, place: Place) -> tuple[Region, ...]:
         """Bind the mutable regions that lie in a content: each is a new region, and its id means the newest one."""
@@ -319,7 +270,8 @@ class Regions:
             if isinstance(piece, Mutable):
                 region = self.table[doc, piece.region] = Region(piece.region)
                 inner = self.bind(doc, piece.content, place)
-                region.current = Filling(piece.content, b"", piece.tsid, None, place, inline=inner, native=True)
+                region.current = Filling(piece.content, b"", piece.tsid, None, place, inline=inner)
+                region.current.native = piece.scope or {}
                 regions.append(region)
         return tuple(regions)
 
@@ -388,20 +340,33 @@ class Regions:
             self.kill(change.doc, known)
             filling = self.filling(change, content, place)
             filling.valid_time = valid_from
+            if change.version is None and known is not None:
+                filling.version = known.version
             region.versions = region.versions or {}
             region.versions[key] = filling
 
     def fill_event(self, region: Region, change: ContentChange, content: Content | Opened, place: Place) -> None:
-        """An event: all are kept; the same one at the same instant is a repeat, unless its version differs."""
+        """An event: all are kept; the same one at the same instant is a repeat, unless its version differs.
+
+        A replacement comes instead of those at its instant that are not newer, be it that they come later.
+        """
         at = START if change.valid_time is None else change.valid_time
-        if isinstance(change, Replace):
-            for key in [key for key in region.events if key[:2] == (change.tsid, at)]:
-                if not _older(change.version, region.events[key].version):
-                    self.kill(change.doc, region.events.pop(key))
+        known = [(key, one) for key, one in region.events.items() if key[:2] == (change.tsid, at)]
+        for _, one in known:
+            if isinstance(one, Replacing) and _older(change.version, one.version):
+                self.diagnose("XSC0025", "note", f"older than version {one.version}; no effect", place, change)
+                return
+        found: int | None = None
+        for key, one in known if isinstance(change, Replace) else ():
+            if not _older(change.version, one.version):
+                found = max(found or 0, one.version) if one.version is not None else found
+                self.kill(change.doc, region.events.pop(key))
         event = change.tsid, at, change.version or 0, blake2b(change.content, digest_size=16).digest()
         if event not in region.events:
             filling = self.filling(change, content, place)
             filling.valid_time = at
+            if change.version is None:
+                filling.version = found
             region.events = region.events or {}
             region.events[event] = filling
 
@@ -434,7 +399,6 @@ class Regions:
             self.diagnose("XSC0028", "note", "an event has happened; it is not removed", place, change)
             return
         at = self.now if change.valid_time is None else change.valid_time
-        ending.valid_time = at
         tsids = [change.tsid] if tag is not None else list({tsid for tsid, _ in region.versions})
         if not tsids:
             self.diagnose("XSC0028", "note", "an event has happened; it is not removed", place, change)
@@ -442,8 +406,9 @@ class Regions:
             known = region.versions.get((tsid, at))
             if known is None or not _older(change.version, known.version):
                 self.kill(change.doc, known)
+                version = known.version if change.version is None and known is not None else change.version
                 region.versions = region.versions or {}
-                region.versions[tsid, at] = ending
+                region.versions[tsid, at] = replace(ending, valid_time=at, version=version)
 
     # -- update streams ---------------------------------------------------------------------------------------------
 
@@ -478,7 +443,7 @@ class Regions:
         wrapped = Content((Mutable(change.region, change.tsid, None, inner),))
         (sibling,) = self.bind(change.doc, wrapped, place)
         if sibling.current is not None:
-            sibling.current.native = False
+            sibling.current.native = None
         if isinstance(change, Before):
             region.before = (*region.before, sibling)
         else:
@@ -505,8 +470,12 @@ class Regions:
         region.hidden_version = change.version if change.version is not None else region.hidden_version
 
     def freeze(self, change: Freeze, place: Place) -> None:
-        """Closed for good. Before the region has come it has no effect, unless it says as of which version."""
+        """Closed for good. Before the region has come it has no effect, unless it says as of which version.
+
+        Of several freezes the one of the earliest version counts: the others found the region closed.
+        """
         if self.unknown(change, place):
             return
         region = self.region(change)
-        region.frozen, region.frozen_version = True, change.version
+        if not region.frozen or _older(change.version, region.frozen_version):
+            region.frozen, region.frozen_version = True, change.version

@@ -10,7 +10,7 @@ import numpy as np
 
 from xstreamcast.scan.encoding import Source, has_internal_subset, plain_xml
 from xstreamcast.scan.reader import mapped, plain_start
-from xstreamcast.scan.scanner import STEP, Scanner
+from xstreamcast.scan.scanner import STEP, TableScanner
 from xstreamcast.scan.vector import Bytes
 
 _PART: Final = 1 << 20
@@ -30,7 +30,7 @@ class Window:
         """How far to scan at one go."""
         return min(self.n, position + STEP) if self.mapped else self.n
 
-    def more(self, keep: int, scanner: Scanner | None = None) -> int | None:
+    def more(self, keep: int, scanner: TableScanner | None = None) -> int | None:
         """Take in another chunk; bytes before ``keep`` may go. How many went, None when nothing more comes."""
         chunk = next(self.chunks, None)
         if chunk is None:

@@ -178,6 +178,11 @@ class Rank:
 Reduction = Concat | Reduce | Slice | Fold | Group | Sort | Gather | Rank | Versions
 
 
+def reads_items(reduction: Reduction) -> bool:
+    """Whether a reduction looks at its items; one that counts them does not."""
+    return not (isinstance(reduction, Reduce) and reduction.function in ("count", "exists", "empty"))
+
+
 def in_parts(reduction: Reduction) -> bool:
     """Whether a value is the items of members, one after the other, in some order: an answer can follow each."""
     return isinstance(reduction, Concat | Gather | Rank) or (isinstance(reduction, Sort) and reduction.chosen is None)
@@ -222,6 +227,8 @@ class Unit:
     """A record that fails one of these gives no items: it need not be built. All are about the unit's one record."""
     path: Path | None = None
     """When E is no more than a path of steps without predicates: its nodes can be counted without being captured."""
+    each: Nest | None = None
+    """How E is computed of what changes, where instances may be inside each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +247,44 @@ class Nest:
     """What ``body`` reads of the instance itself; it is kept until the end of the instance."""
     frame: bool = False
     """It is there for what changes inside: ``items`` is as good where an instance comes in one piece."""
+    each: Each | None = None
+    """Instances may be inside each other, and each is one by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """``for $variable in path return whole`` where instances are inside each other: ``//*[b]``, ``count(//*)``.
+
+    An instance in which no hole lies is computed with all that are in it, by ``whole``. Of another one the nest's body
+    looks at no more than its name, its attributes and the values of the units inside; unless it ``reads`` what is in it
+    too, which happens only while ``guard`` is true. The records of a unit inside are children of an instance, or, of a
+    unit in ``deep``, descendants, which it has in common with the instances around it. Of the records of those in
+    ``shallow`` nothing is looked at but name and attributes.
+    """
+
+    whole: ast.Expr
+    guard: ast.Expr | None
+    reads: bool
+    deep: frozenset[VarName]
+    shallow: frozenset[VarName]
+    choice: Choice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """``//b[p][2]``: of the children of each element that the unit ``counted`` counts, those of some numbers.
+
+    Instances are all elements then; one gives something if it is chosen. ``inside`` is what those give that are chosen
+    somewhere in one. ``from_end``: the numbers count from the last one.
+    """
+
+    counted: VarName
+    inside: ast.Expr
+    first: int
+    last: int | None
+    from_end: bool = False
+    parent: ast.Expr | None = None
+    """What must be true of the parent, as of an instance, for any of its children to be chosen."""
 
 
 # ------------------------------------------------------------------------------------------------- plans

@@ -19,9 +19,9 @@ from typing import Final, Literal
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.ast import NOWHERE, Expr, Span
-from xstreamcast.lang.context import FN, STREAM
 from xstreamcast.lang.printer import to_xquery
 from xstreamcast.lang.walk import children, descendants, rebuild
+from xstreamcast.model.namespaces import FN, STREAM
 from xstreamcast.plan import algebra
 from xstreamcast.plan.algebra import Plan, Strategy, Unit, VarName
 from xstreamcast.plan.sources import source_of

@@ -10,6 +10,9 @@ projection.project`) tells what is seen below which window, and what outside of 
 ``?[now]`` keeps what is alive; ``e#[last]`` the newest version of each hole. vtTo of a version is its successor's
 vtFrom, which is kept at least as long. What is in a window began to be seen no further back than that: so
 ``?[vtFrom($r)-d, …]`` of another stream is a window of D + d, where $r is in one of D.
+
+In the modes certain and optimistic a query also asks whether holes on the way of a path are open
+(:mod:`~xstreamcast.plan.modes.ways`): what it asks of what is in a window needs no more to be kept than that.
 """
 
 from __future__ import annotations
@@ -19,16 +22,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.clock import is_now
-from xstreamcast.lang.context import STREAM
 from xstreamcast.lang.walk import rebuild
 from xstreamcast.model import datetime as dt
-from xstreamcast.model.atomic import XS
 from xstreamcast.model.structure import UNNAMED
 from xstreamcast.model.time import Instant, format_instant, parse_instant
 from xstreamcast.plan.algebra import PLAN, Strategy
 from xstreamcast.plan.explain.structure import elements
+from xstreamcast.plan.modes.ways import MODES, Way, ask, parse_way
 from xstreamcast.plan.projection.project import project
+from xstreamcast.plan.windows import Behind, behind_now, is_newest
 from xstreamcast.scan.automaton import Action
 from xstreamcast.scan.path import Path, Step
 
@@ -38,9 +40,7 @@ if TYPE_CHECKING:
     from xstreamcast.scan.automaton import Target
     from xstreamcast.scan.path import NodeTest
 
-_MONTH: Final = 31 * dt.DAY
-_WINDOW: Final = "window "
-_FROM, _TO = (STREAM, "vtFrom"), (STREAM, "vtTo")
+_WINDOW: Final = "window-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,12 @@ EVERYTHING: Final = Keep(everything=True)
 NEWEST: Final = Keep(last=True)
 
 
-def retention(plan: Plan, structures: Mapping[str, Structure]) -> dict[str, dict[int, Keep]]:
+def retention(
+    plan: Plan, structures: Mapping[str, Structure], asked: Iterable[tuple[str, Way]] = ()
+) -> dict[str, dict[int, Keep]]:
     """Of each stream with a structure, what must be kept of the tags that come in versions and as events.
 
-    A tag that is not among them is not looked at.
+    A tag that is not among them is not looked at. ``asked``: the ways from documents on which holes are asked for.
     """
     known = {
         source.variable: (source.uri or "", structures[source.uri or ""])
@@ -90,7 +92,9 @@ def retention(plan: Plan, structures: Mapping[str, Structure]) -> dict[str, dict
     body = plan.module.body
     assert body is not None
     windows = _Windows()
-    marked = windows.visit(body)
+    variables = {source.uri or "": ast.Name(None, source.variable[1], source.variable[0]) for source in plan.sources}
+    questions = [ask(ast.VarRef(variables[stream]), way) for stream, way in asked if stream in variables]
+    marked = windows.visit(ast.Sequence((body, *questions)))
     assert isinstance(marked, ast.Expr)
     if plan.strategy is Strategy.NONE:
         return {name: dict.fromkeys(_timed(structure), EVERYTHING) for name, structure in known.values()}
@@ -130,14 +134,30 @@ class _Windows:
 
     def visit(self, e: ast.Node) -> ast.Node:
         made = rebuild(e, self.visit)
+        if isinstance(made, ast.FunctionCall) and made.name.uri == MODES:
+            return self.asked(made)
         if isinstance(made, ast.ForClause | ast.QuantifiedBinding):
             self.bound(made.var.expanded, made.source)
         window = self.window(made)
         if window is None:
             return made
         assert isinstance(made, ast.IntervalProjection | ast.VersionProjection)
-        base = self.named(made.base, window)
+        base = self.named(_unasked(made.base), window)
         return made if base is None else replace(made, base=base)
+
+    def asked(self, question: ast.FunctionCall) -> ast.Expr:
+        """The question for open holes, with another name for the last step of its way if that is in a window."""
+        nodes, spelled = question.args
+        assert isinstance(spelled, ast.StringLiteral)
+        way = parse_way(spelled.value)
+        step = way.steps[-1] if way.windowed or way.newest else None
+        if step is None or step.test.uri is None or step.test.local is None or step.axis not in ("child", "descendant"):
+            return question
+        window = _Window(NEWEST, False) if way.newest else _Window(Keep(False, way.back, way.since), True)
+        name = ast.NameTest(ast.Name("", step.test.local, step.test.uri))
+        self.found.append((window, ast.AxisStep(step.axis, name, ())))
+        marked = replace(step, test=replace(step.test, uri=PLAN, local=f"{_WINDOW}{len(self.found) - 1}"))
+        return ask(nodes, replace(way, steps=(*way.steps[:-1], marked)))
 
     def named(self, base: ast.Expr, window: _Window) -> ast.Expr | None:
         """The path with another name for its last step; None if that is no plain one."""
@@ -164,45 +184,37 @@ class _Windows:
 
     def window(self, e: ast.Node) -> _Window | None:
         if isinstance(e, ast.VersionProjection):
-            newest = isinstance(e.first, ast.Last) and (e.last is None or isinstance(e.last, ast.Last))
-            return _Window(NEWEST, False) if newest else None
+            return _Window(NEWEST, False) if is_newest(e) else None
         if not isinstance(e, ast.IntervalProjection):
             return None
         if isinstance(e.begin, ast.InstantLiteral):
             return _Window(Keep(since=parse_instant(e.begin.value)), True)
-        found = self.back(e.begin)
+        found = behind_now(e.begin, self.lives)
         return None if found is None else _Window(Keep(back=max(0, found[0])), True, found[1])
 
-    def back(self, e: ast.Expr) -> tuple[int, frozenset[int]] | None:
-        """How far behind now a bound is at most, in microseconds, given some windows; None if that is not known."""
-        if is_now(e):
-            return 0, frozenset()
-        if isinstance(e, ast.FunctionCall) and e.name.expanded in (_FROM, _TO):
-            number = self.loops.get(e.args[0].name.expanded) if isinstance(e.args[0], ast.VarRef) else None
-            if number is None:
-                return None
-            window = self.found[number][0]
-            assert window.keep.back is not None
-            return window.keep.back, window.given | {number}
-        if not isinstance(e, ast.Arithmetic) or e.op not in ("+", "-"):
+    def lives(self, e: ast.Expr) -> Behind | None:
+        """How far behind now the life of what a loop over a window goes through begins, at most."""
+        number = self.loops.get(e.name.expanded) if isinstance(e, ast.VarRef) else None
+        if number is None:
             return None
-        before, shift = self.back(e.left), _duration(e.right)
-        if before is None or shift is None:
-            return None
-        months, ticks = abs(shift.months), abs(shift.ticks)
-        if (shift.months < 0 or shift.ticks < 0) == (e.op == "-") and (months or ticks):
-            return before  # a while ahead: nothing further behind than it was
-        return before[0] + (ticks + months * _MONTH + (dt.DAY if months else 0) + 999) // 1000, before[1]
+        window = self.found[number][0]
+        assert window.keep.back is not None
+        return window.keep.back, window.given | {number}
 
 
-def _duration(e: ast.Expr) -> dt.Duration | None:
-    if isinstance(e, ast.DurationLiteral):
-        return dt.parse_duration(e.value)
-    if isinstance(e, ast.FunctionCall) and e.name.uri == XS and len(e.args) == 1:
-        text = e.args[0]
-        if e.name.local in ("dayTimeDuration", "yearMonthDuration", "duration") and isinstance(text, ast.StringLiteral):
-            return dt.parse_duration(text.value)
-    return None
+def _unasked(base: ast.Expr) -> ast.Expr:
+    """A path without the predicates of its last step that ask for open holes in what that leads to."""
+    if isinstance(base, ast.Path):
+        return replace(base, steps=(*base.steps[:-1], _unasked(base.steps[-1])))
+    if not isinstance(base, ast.AxisStep):
+        return base
+    return replace(base, predicates=tuple([p for p in base.predicates if not _asks_within(p)]))
+
+
+def _asks_within(p: ast.Expr) -> bool:
+    if isinstance(p, ast.FunctionCall) and p.name.uri != MODES and len(p.args) == 1:
+        return _asks_within(p.args[0])  # not(…)
+    return isinstance(p, ast.FunctionCall) and p.name.uri == MODES and isinstance(p.args[0], ast.ContextItem)
 
 
 # ------------------------------------------------------------------------------------------------ by the structure
@@ -235,6 +247,8 @@ def _kept(
     for target in targets:
         steps = target.path.steps
         at = next((k for k, step in enumerate(steps) if step.test.uri == PLAN), None)
+        for tags in _passed(steps[:at], structure):  # which are looked at on the way, whatever is below them
+            keep(_with_ancestors(tags, structure), EVERYTHING)
         if at is None:
             reached = _reached(target.path, structure)
             if not reached:  # what the structure does not know may be anywhere
@@ -251,7 +265,7 @@ def _kept(
         keep(_with_ancestors(top, structure) - top, EVERYTHING)
         keep(top, window.keep)
         path = Path(tuple([_restored(one, windows) for one in steps]))
-        within = _reached(path, structure)
+        within = _reached(path, structure).union(*_passed(path.steps, structure, at + 1))
         inside = (_with_ancestors(within, structure) & structure.descendants(top)) | _below(target, within, structure)
         keep(inside - top if window.whole else inside, window.keep if window.whole else EVERYTHING)
     return kept
@@ -270,6 +284,11 @@ def _restored(step: Step, windows: list[tuple[_Window, ast.AxisStep]]) -> Step:
 def _reached(path: Path, structure: Structure) -> set[int]:
     text = elements(path)
     return structure.expand(text) if text else {structure.root}
+
+
+def _passed(steps: tuple[Step, ...], structure: Structure, begin: int = 0) -> list[set[int]]:
+    """The tags that each of some steps leads to, from one on."""
+    return [_reached(Path(steps[: end + 1]), structure) for end in range(begin, len(steps))]
 
 
 def _below(target: Target, reached: set[int], structure: Structure) -> set[int]:

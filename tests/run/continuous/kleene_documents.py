@@ -10,11 +10,11 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
 from xstreamcast.cast.regions import Region, Regions
-from xstreamcast.model.change import STREAM_NAMESPACE
 from xstreamcast.model.content import write_content
+from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.time import NOW, format_instant
 
-HOLE = f"{{{STREAM_NAMESPACE}}}hole"
+HOLE = f"{{{STREAM}}}hole"
 
 # ------------------------------------------------------------------------------------------------------------ documents
 
@@ -92,7 +92,7 @@ class Marked:
     def content(
         self, parent: Element, content: Any, span: tuple[str, str] | None, living: bool, path: frozenset[int]
     ) -> None:
-        written = b"<w xmlns:stream='%s'>%s</w>" % (STREAM_NAMESPACE.encode(), write_content(content, {}))
+        written = b"<w xmlns:stream='%s'>%s</w>" % (STREAM.encode(), write_content(content, {}))
         for child in self.children(parent, ElementTree.fromstring(written), path):
             if isinstance(child, Element) and span is not None:
                 child.attributes |= {"vtFrom": span[0], "vtTo": span[1]}

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 import xstreamcast
-from xstreamcast.cast import regions
+from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Change, Fill, Remove, Replace
-from xstreamcast.run.continuous import grove
 
 STRUCTURE = """<stream:structure xmlns:stream="urn:xstreamcast:stream">
   <tag id="1" name="r" type="snapshot">
@@ -94,16 +93,18 @@ def test_bytes_are_those_that_are_held() -> None:
     assert query.state()["streams"]["s"]["bytes"] == 28 + 20 * len(b"<b>10</b>")
 
 
-@pytest.fixture
-def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regions, "MEMORY_BUDGET", 2000)
-    monkeypatch.setattr(grove, "TREE_BUDGET", 4000)
+LIMITED = (
+    'for $g in stream("s")/r/g return <g>{ sum($g/x) }</g>',
+    'count(stream("s")//x[. > 20])',
+    'for $g in stream("s")/r/g order by number($g/x[1]) descending return $g/x[1]/string()',
+    'for $g in stream("s")/r/g where $g/x = stream("s")/r/g[2]/x return count($g/x)',
+    'stream("s")//g[x > 30]',
+)
 
 
-@pytest.mark.usefixtures("narrow")
-def test_beyond_a_budget_contents_are_on_disk_and_trees_are_made_again() -> None:
-    text = 'for $g in stream("s")/r/g return <g>{ sum($g/x) }</g>'
-    query, wide = xstreamcast.continuous(text), xstreamcast.continuous(text)
+@pytest.mark.parametrize("text", LIMITED, ids=("loop", "count", "sort", "join", "copy"))
+def test_beyond_a_limit_contents_are_on_disk_and_trees_are_made_again(text: str) -> None:
+    query, wide = xstreamcast.continuous(text, memory=8000), xstreamcast.continuous(text)
     holes = b"".join(b'<stream:hole id="%d"/>' % number for number in range(1, 41))
     changes: list[Change] = [Fill(region=0, content=b"<r>%s</r>" % holes)]
     inner = b"<g>%s<stream:hole id='%d'/></g>"
@@ -115,12 +116,28 @@ def test_beyond_a_budget_contents_are_on_disk_and_trees_are_made_again() -> None
     for change in changes:
         query.feed(change, "s")
         sizes.append(query.state()["streams"]["s"])
-    regions.MEMORY_BUDGET, grove.TREE_BUDGET = 1 << 28, 1 << 28  # type: ignore[misc]  # for the other one
     wide.feed_many(changes, "s")
     assert query.text() == wide.text()
-    assert max(one["bytes"] for one in sizes) <= 2000
-    assert max(one["trees"] for one in sizes) <= 4000 + max(len(change.content) * 50 for change in changes)  # type: ignore[attr-defined]
+    assert max(one["bytes"] for one in sizes) <= 6000 < wide.state()["streams"]["s"]["bytes"]
+    assert max(one["trees"] for one in sizes) <= 2000 + max(len(change.content) * 50 for change in changes)  # type: ignore[attr-defined]
     assert 0 < sizes[-1]["spilled"] <= 2 * sizes[80]["spilled"], "room on disk is used again"
+
+
+def test_several_streams_share_what_there_is() -> None:
+    query = xstreamcast.continuous('count(stream("s")//b), count(stream("t")//b)', memory="4KB")
+    for stream in ("s", "t"):
+        query.feed(Fill(region=0, content=b'<r><stream:hole id="1"/></r>'), stream)
+        query.feed(Fill(region=1, content=b"<b>%s</b>" % (b"x" * 3000)), stream)
+    streams = query.state()["streams"]
+    assert query.text() == "1 1"
+    assert [streams[name]["bytes"] for name in ("s", "t")] == [28, 28]
+    assert all(streams[name]["spilled"] >= 3000 for name in ("s", "t"))
+
+
+@pytest.mark.parametrize("memory", ["much", "-1", "2 PB"])
+def test_what_is_no_amount_of_memory_is_refused(memory: str) -> None:
+    with pytest.raises(XStreamError, match="XSC0091"):
+        xstreamcast.continuous('count(stream("s")//b)', memory=memory)
 
 
 @pytest.mark.parametrize(

@@ -84,10 +84,10 @@ def test_one_more_transaction_does_not_look_at_the_others() -> None:
     for second in range(1, 301):
         followed.feed(Fill(region=2, tsid=4, valid_time=second * 1_000_000, content=amount))
     assert followed.shown == '<maxed id="7">300</maxed>'
-    before, assembled = followed.journal.evaluated, dict(followed.journal._frames)
+    before, assembled = followed.journal.evaluated, dict(followed.journal.frames)
     followed.feed(Fill(region=2, tsid=4, valid_time=400_000_000, content=amount))
     assert followed.shown == '<maxed id="7">301</maxed>'
     assert followed.journal.evaluated == before + 3, "what it adds to the sum, to the count, and the account"
-    assert followed.journal._frames == assembled, "what is read of the account itself is still good"
+    assert followed.journal.frames == assembled, "what is read of the account itself is still good"
     followed.feed(Fill(region=2, tsid=3, valid_time=500_000_000, content=b"<limit>1000</limit>"))
     assert followed.shown == ""

@@ -15,8 +15,9 @@ import xstreamcast
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.cli import main
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.change import STREAM_NAMESPACE, Change, ContentChange, Eos, Fill, Replace
+from xstreamcast.model.change import Change, ContentChange, Eos, Fill, Replace
 from xstreamcast.model.fragment import FragmentWriter, read_stream
+from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, parse_structure, write_structure
 from xstreamcast.plan.decompose.plan import plan
@@ -83,8 +84,8 @@ def admits(structure: Structure, text: str) -> bool:
 def tops(change: Change) -> set[str]:
     """The names of the elements at the top of a change's content."""
     content = change.content.decode() if isinstance(change, ContentChange) else ""
-    found = {one.tag for one in ElementTree.fromstring(f'<all xmlns:stream="{STREAM_NAMESPACE}">{content}</all>')}
-    return found - {f"{{{STREAM_NAMESPACE}}}hole"}
+    found = {one.tag for one in ElementTree.fromstring(f'<all xmlns:stream="{STREAM}">{content}</all>')}
+    return found - {f"{{{STREAM}}}hole"}
 
 
 def apart(structure: Structure) -> set[str]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import XS
 from xstreamcast.lang.walk import descendants, rebuild
+from xstreamcast.model.namespaces import XS
 from xstreamcast.plan.algebra import PLAN, Column, Concat, Gather, Reduce, Slice, Sort, VarName
 from xstreamcast.plan.decompose.joins import data, is_safe, reduced_to
 from xstreamcast.plan.decompose.where import APART, FOREIGN, MIXED, Where

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN, XS
+from xstreamcast.model.namespaces import FN, XS
 from xstreamcast.plan.algebra import PLAN, Concat, Fold, Reduce, VarName
 from xstreamcast.plan.passes.shapes import is_fn
 from xstreamcast.plan.passes.variables import free

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final, Literal, cast
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import children, rebuild
+from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.algebra import Reduce, Reduction, Slice
 from xstreamcast.plan.decompose.folds import Convert, fold_of, last_item
 from xstreamcast.plan.passes.dependence import navigates

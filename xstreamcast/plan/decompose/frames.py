@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import descendants, rebuild
-from xstreamcast.plan.algebra import Nest, Reduce, Reduction, Slice, VarName
+from xstreamcast.model.namespaces import FN
+from xstreamcast.plan.algebra import Concat, Nest, Reduce, Reduction, Slice, VarName
 from xstreamcast.plan.decompose.collect import bound_in
 from xstreamcast.plan.decompose.folds import last_item
 from xstreamcast.plan.decompose.where import Blocking
@@ -36,11 +36,11 @@ def frame_of(work: Decomposition, spread: Spread, lets: tuple[ast.LetClause, ...
         return None
     record = loop.variable.expanded
     body = ast.FLWOR(lets, loop.body, span=loop.body.span) if lets else loop.body
-    body = _fused(_conditional(body, record) if work.following else body, record)
+    body = fused(conditional(body, record) if work.following else body, record)
     for positions in (True, False) if work.following else (False,):
         inner = work.inside(record, loop.path)
         forget = work.mark()
-        made = _Aggregates(inner, record, positions).visit(body)
+        made = Aggregates(inner, record, positions).visit(body)
         try:
             # What is chosen is in a tree of its own.
             made = inner.kept(made)
@@ -56,7 +56,7 @@ def frame_of(work: Decomposition, spread: Spread, lets: tuple[ast.LetClause, ...
     return None
 
 
-def _conditional(e: ast.Expr, record: VarName) -> ast.Expr:
+def conditional(e: ast.Expr, record: VarName) -> ast.Expr:
     """``$record[p]/x`` as ``if (p of $record) then $record/x else ()``: aggregates in ``p`` are seen to be of it."""
 
     def change(part: ast.Node) -> ast.Node:
@@ -94,7 +94,7 @@ def _there(e: ast.Expr) -> ast.Expr:
     return ast.FunctionCall(ast.Name("fn", "exists", FN), (e,), span=e.span) if nodes(e) else e
 
 
-def _fused(e: ast.Expr, record: VarName) -> ast.Expr:
+def fused(e: ast.Expr, record: VarName) -> ast.Expr:
     """``let $t := $a/transaction`` is put in where it is read, so that aggregates see what they are of."""
     if not isinstance(e, ast.FLWOR):
         return e
@@ -114,13 +114,17 @@ def _fused(e: ast.Expr, record: VarName) -> ast.Expr:
     return ast.FLWOR(tuple(clauses), result, span=e.span) if clauses else result
 
 
-class _Aggregates:
-    """Puts units of a nest in the place of aggregates over its variable, and of ``positions`` in what is below it."""
+class Aggregates:
+    """Puts units of a nest in the place of aggregates over its variable, and of ``positions`` in what is below it.
 
-    def __init__(self, inner: Decomposition, record: VarName, positions: bool) -> None:
+    ``paths``: also in that of what is below it, as it is.
+    """
+
+    def __init__(self, inner: Decomposition, record: VarName, positions: bool, paths: bool = False) -> None:
         self.inner = inner
         self.record = record
         self.positions = positions
+        self.paths = paths
 
     def visit(self, e: ast.Expr) -> ast.Expr:
         self.bound = {name.expanded for name in bound_in(e)}
@@ -144,7 +148,20 @@ class _Aggregates:
                         return after(self.inner.reduced(cast(ast.Expr, e), items, reduction))
                     except Blocking:
                         forget()
+        if self.paths and isinstance(e, ast.Path) and self._leads_down(e):
+            forget = self.inner.mark()
+            try:
+                return self.inner.reduced(e, e, Concat())
+            except Blocking:
+                forget()
         return rebuild(e, self._change)
+
+    def _leads_down(self, e: ast.Path) -> bool:
+        """Whether a path leads from the variable to other elements, or what is in them."""
+        step = e.steps[1]
+        below = isinstance(step, ast.AxisStep) and step.axis in ("child", "descendant", "descendant-or-self")
+        first = e.steps[0]
+        return below and first == ast.VarRef(ast.Name("", self.record[1], self.record[0])) and not free(e) & self.bound
 
     def _is_framed(self, reduction: Reduction) -> bool:
         if isinstance(reduction, Reduce):

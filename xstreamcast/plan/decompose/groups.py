@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import XS
+from xstreamcast.model.namespaces import XS
 from xstreamcast.plan.algebra import PLAN, VarName
 from xstreamcast.plan.passes.dependence import focus_of
 from xstreamcast.plan.passes.variables import Names, free, substitute

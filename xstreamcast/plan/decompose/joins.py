@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.clock import is_moving
-from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import descendants
+from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.algebra import PLAN, Concat, Group, Reduce, VarName
 from xstreamcast.plan.decompose.record import RecordBody
 from xstreamcast.plan.decompose.where import APART, FOREIGN, Blocking, Where

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import STREAM
+from xstreamcast.model.namespaces import STREAM
 
 
 def rests_on_one_root(parts: Collection[ast.Node]) -> bool:
@@ -31,6 +31,22 @@ def rests_on_one_root(parts: Collection[ast.Node]) -> bool:
         or (isinstance(part, ast.AxisStep) and part.axis.startswith("ancestor"))
         for part in parts
     )
+
+
+def looks_beside_root(parts: Collection[ast.Node]) -> bool:
+    """Whether a query may see comments and instructions beside the root element, or the document node around all.
+
+    >>> from xstreamcast.lang.link import parse
+    >>> from xstreamcast.lang.walk import descendants
+    >>> queries = ('stream("s")//x/text()', 'stream("s")//x/..', 'stream("s")//comment()')
+    >>> [looks_beside_root(list(descendants(parse(q)))) for q in queries]
+    [False, True, True]
+    """
+    paths = [part for part in parts if isinstance(part, ast.Path)]
+    implied = {id(step.test) for path in paths if _is_deep(path) and isinstance(step := path.steps[1], ast.AxisStep)}
+    kinds = [part for part in parts if isinstance(part, ast.KindTest) and id(part) not in implied]
+    instructions = any(isinstance(part, ast.PITest) for part in parts)
+    return instructions or any(part.kind in ("node", "comment") for part in kinds)
 
 
 def names_elements(parts: Collection[ast.Node]) -> bool:

@@ -18,9 +18,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import descendants
-from xstreamcast.plan.algebra import Fold, Group, Pass, Plan, Reduce, Reduction, Source, Strategy, Unit, VarName
+from xstreamcast.model.namespaces import FN
+from xstreamcast.plan.algebra import (
+    Fold,
+    Group,
+    Pass,
+    Plan,
+    Reduce,
+    Source,
+    Strategy,
+    Unit,
+    VarName,
+    reads_items,
+)
 from xstreamcast.plan.decompose.units import Decomposition, named
 from xstreamcast.plan.decompose.where import Blocking
 from xstreamcast.plan.passes import Streams, normalise
@@ -51,7 +62,24 @@ def plan(
     spelled out by their tag structures.
     """
     assert module.body is not None, "a library module is not a query"
-    normal = normalise(module, Streams(forests, structures or {}) if changing and streams else None)
+    known = Streams(forests, structures or {}) if changing and streams else None
+    made = _planned(module, normalise(module, known), streams, changing)
+    if known is not None and made.strategy is Strategy.PROJECT:  # on the document itself: no copy stands for it
+        made = _planned(module, normalise(module, replace(known, copies=False)), streams, changing)
+    return made
+
+
+def looks_everywhere(made: Plan) -> bool:
+    """Whether a query looks at all elements, or is computed anew: tag structures may tell where it needs to look."""
+    if made.strategy is Strategy.PROJECT:
+        return True
+    paths = [unit.each.path for step in made.passes for unit in step.units if unit.each is not None]
+    return any(path.steps[-1].test.local is None for path in paths)
+
+
+def _planned(module: ast.Module, normal: ast.Module, streams: bool, changing: bool) -> Plan:
+    """The plan of a module that has been normalised."""
+    assert module.body is not None
     assert normal.body is not None
     sources = sources_of(normal.body)
     dependence = Dependence(normal)
@@ -116,10 +144,6 @@ def targets(module: ast.Module, units: list[Unit]) -> tuple[Target, ...]:
         seen = project(seen_by(unit), {unit.root: Path()}, module=module, whole=reads_items(unit.reduction))
         found.append(seen.get(unit.root, ()))
     return merge(*found)
-
-
-def reads_items(reduction: Reduction) -> bool:
-    return not (isinstance(reduction, Reduce) and reduction.function in ("count", "exists", "empty"))
 
 
 def seen_by(unit: Unit) -> ast.Expr:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import rebuild
+from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.algebra import PLAN, Rank, Slice, VarName
 from xstreamcast.plan.decompose.collect import Columns, bound_in, goes_deep, of_record
 from xstreamcast.plan.decompose.joins import conjuncts, data

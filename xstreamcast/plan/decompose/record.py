@@ -13,8 +13,8 @@ from typing import Final, Protocol
 
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN, STREAM
 from xstreamcast.lang.walk import descendants, rebuild
+from xstreamcast.model.namespaces import FN, STREAM
 from xstreamcast.model.types import AtomicType
 from xstreamcast.plan.algebra import VarName
 from xstreamcast.plan.decompose.where import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import descendants
+from xstreamcast.model.namespaces import FN
 from xstreamcast.model.types import AtomicType
 from xstreamcast.plan.algebra import VarName
 

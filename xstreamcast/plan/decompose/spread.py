@@ -14,17 +14,17 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
 from xstreamcast.model.names import ELEMENT
+from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.algebra import VarName
 from xstreamcast.plan.decompose.forms import known_everywhere
 from xstreamcast.plan.decompose.paths import flat, nested, owner, scan_test
 from xstreamcast.plan.decompose.record import Correlation, Functions, RecordBody
 from xstreamcast.plan.decompose.where import ABOVE, ABOVE_ATTRIBUTE, APART, BARRED, Blocking, Where, single
 from xstreamcast.plan.passes.dependence import LAST, POSITION, focus_of
-from xstreamcast.plan.passes.shapes import boolean, is_fn
+from xstreamcast.plan.passes.shapes import boolean, is_fn, numbers_of
 from xstreamcast.plan.passes.variables import Names, free, substitute
-from xstreamcast.scan.path import Path, Step
+from xstreamcast.scan.path import NodeTest, Path, Step
 
 OUTSIDE = "it is not a loop over the document"
 _PER_ITEM = frozenset(("unordered", "data"))
@@ -61,6 +61,9 @@ class Spread:
     loop: Loop | None = None
     container: bool = False
     """The record is one because of positions among its children."""
+    counted: ast.AxisStep | None = None
+    """``//b[p][2]``: the loop is over those of the children of this step that have certain numbers, ``chosen``."""
+    chosen: tuple[int, int | None, bool] | None = None
 
     @property
     def cuts(self) -> tuple[Path, ...]:
@@ -168,7 +171,17 @@ class Spreading:
         if where == 0 and (self.following or not deep):
             variable = self.names.fresh(ast.Name("", "record", ""))
             loop = Loop(variable, found.path, found.expr, ast.VarRef(variable), not deep)
+        elif self.following and where == 1 and nested(record):
+            loop = self.of_attributes(found, record)
         return Spread(found.expr, found.root, found.path, False, (record,), where, loop)
+
+    def of_attributes(self, found: Spread, record: Path) -> Loop | None:
+        """``//*/@id`` as a loop over the elements."""
+        last = found.expr.steps[-1] if isinstance(found.expr, ast.Path) else None
+        if not isinstance(last, ast.AxisStep) or (found.path.steps[-1].deep and len(found.path.steps) > 1):
+            return None  # those of an element, and of all in it
+        variable = self.names.fresh(ast.Name("", "record", ""))
+        return Loop(variable, record, found.expr, ast.Path((ast.VarRef(variable), last), span=last.span), False)
 
     def is_root(self, found: Spread) -> bool:
         """Whether what would have to be in one piece is all there is."""
@@ -238,8 +251,35 @@ class Spreading:
                 plain = ast.AxisStep(step.axis, step.test, (), span=step.span)
                 return self.rest(e, further, [*steps, plain], step.predicates, e.steps[at + 1 :])
             if deep:
-                raise Blocking(e, "a position among all the nodes below the document")
+                chosen = self.chosen(e, found, at)
+                if chosen is None:
+                    raise Blocking(e, "a position among all the nodes below the document")
+                return self.rest_within(e, chosen, chosen, list(e.steps[: at + 1]), (), e.steps[at + 1 :], False)
         return self.rest(e, found, steps, (), e.steps[at:])
+
+    def chosen(self, e: ast.Path, found: Spread, at: int) -> Spread | None:
+        """``//b[p][2][q]``: a choice by position among the children of every element."""
+        step = e.steps[at]
+        if not self.following or found.path.steps or not isinstance(step, ast.AxisStep) or step.axis != "child":
+            return None
+        if not isinstance(step.test, ast.NameTest | ast.Wildcard):
+            return None
+        number = next((k for k, p in enumerate(step.predicates) if not boolean(p)), len(step.predicates))
+        before, after = step.predicates[:number], step.predicates[number + 1 :]
+        bounds = numbers_of(step.predicates[number]) if number < len(step.predicates) else None
+        if bounds is None or not all(boolean(p) for p in after):
+            return None
+        variable = self.names.fresh(ast.Name("", "record", ""))
+        body: ast.Expr = ast.VarRef(variable)
+        if after:
+            self.body({variable.expanded: 0}).visit(ast.Filter(body, after, span=step.span), None)
+            body = ast.Filter(body, after, span=step.span)
+        source = ast.AxisStep("child", step.test, step.predicates[: number + 1], span=step.span)
+        path, everything = Path((Step(NodeTest(ELEMENT), True),)), ast.Path((*e.steps[:at], source), span=e.span)
+        loop = Loop(variable, path, everything, body, written=False)
+        counted = ast.AxisStep("child", step.test, before, span=step.span)
+        expr = ast.Path(e.steps[: at + 1], span=e.span)
+        return Spread(expr, found.root, path, False, (path,), 0, loop, False, counted, bounds)
 
     def rest(
         self,
@@ -447,9 +487,10 @@ class Spreading:
             return None
         inner = looked.loop.body
         if inner == ast.VarRef(looked.loop.variable) and clause.type is None:
-            return replace(looked.loop, variable=clause.var, body=_under([*before, *rest], result, e))
+            return replace(looked.loop, variable=clause.var, body=_under([*before, *rest], result, e), written=True)
         made = ast.ForClause(clause.var, clause.type, False, None, inner, span=clause.span)
-        return replace(looked.loop, body=_under([*before, made, *rest], result, e))
+        written = looked.loop.written or _is_itself(inner, looked.loop.variable)
+        return replace(looked.loop, body=_under([*before, made, *rest], result, e), written=written)
 
     def deeper(
         self, e: ast.FLWOR, clause: ast.ForClause, found: Spread, after: tuple[ast.Clause, ...]
@@ -508,6 +549,13 @@ def _spliced(before: list[ast.Expr], body: ast.Expr, e: ast.Path) -> ast.Expr:
         last = ast.AxisStep(last.axis, last.test, first.predicates, span=last.span)
     steps = (*before[:-1], last, *after)
     return steps[0] if len(steps) == 1 else ast.Path(steps, span=e.span)
+
+
+def _is_itself(e: ast.Expr, variable: ast.Name) -> bool:
+    """Whether an expression gives what a variable is bound to, or nothing."""
+    if isinstance(e, ast.If):
+        return e.otherwise == ast.Sequence() and _is_itself(e.then, variable)
+    return (e.base if isinstance(e, ast.Filter) else e) == ast.VarRef(variable)
 
 
 def _in_loop(loop: Loop | None, variable: ast.Name, body: ast.Expr) -> Loop | None:

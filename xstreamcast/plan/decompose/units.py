@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import descendants, rebuild
+from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.algebra import (
     PLAN,
     Concat,
@@ -26,6 +26,7 @@ from xstreamcast.plan.algebra import (
     Versions,
 )
 from xstreamcast.plan.decompose.collect import collected
+from xstreamcast.plan.decompose.each import each_of
 from xstreamcast.plan.decompose.folds import last_item
 from xstreamcast.plan.decompose.forms import Forms, is_root_attribute, known_everywhere, over_parts, with_items
 from xstreamcast.plan.decompose.frames import frame_of
@@ -204,6 +205,8 @@ class Decomposition:
         unit = self.unit_of(first)
         single = unit is not None and _is_one(unit.reduction)
         if self.joins is not None and unit is not None and unit.variable in self.in_order:
+            if not single:
+                self.units[self.units.index(unit)] = replace(unit, each=None)
             single = True  # its nodes are in order, and none of a record is within another's
         # Versions are copies, each in a tree of its own.
         copied = isinstance(first, ast.VersionProjection) if unit is None else isinstance(unit.reduction, Versions)
@@ -410,10 +413,10 @@ class Decomposition:
         items = ast.FLWOR(lets, spread.expr, span=e.span) if lets else spread.expr
         if free(items) & self.loops.keys():
             raise Blocking(e, "it is read again for each item of a loop around it")
-        nest = self.nest(spread, lets)
-        if nest is None and self.joins is not None:
+        nest = self.nest(spread, lets) if spread.counted is None else None
+        if nest is None and self.joins is not None and spread.counted is None:
             nest = frame_of(self, spread, lets)
-        tests = () if nest is not None else tests_of(spread)
+        tests = () if nest is not None or spread.counted is not None else tests_of(spread)
         # That a node is there may be said twice, and so may the first of all: open ancestors need not be in one piece.
         there = reduction in (Reduce("exists"), Reduce("empty"))
         again = there or (reduction == Slice(1, 1) and is_root_attribute(spread.expr))
@@ -438,9 +441,12 @@ class Decomposition:
             nest,
             tests,
             spread.path if spread.bare and not lets and self.outer is None and isinstance(reduction, Reduce) else None,
+            each_of(self, spread, lets, reduction) if self.following and self.outer is None else None,
         )
+        if spread.counted is not None and unit.each is None:
+            raise Blocking(e, "a position among all the nodes below the document")
         for other in self.units:
-            if replace(other, variable=unit.variable, span=unit.span) == unit:
+            if replace(other, variable=unit.variable, span=unit.span, each=unit.each) == unit:
                 return other
         self.units.append(unit)
         if isinstance(reduction, Concat | Slice) and spread.where > MIXED:

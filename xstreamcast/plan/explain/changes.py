@@ -12,6 +12,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.lang import ast
+from xstreamcast.lang.walk import descendants
 from xstreamcast.plan.algebra import (
     Fold,
     Gather,
@@ -66,10 +67,18 @@ def recomputed(plan: Plan) -> list[Recomputed]:
         if isinstance(part, ast.Expr):
             names = sorted(free(part) & units.keys())
             whole = [units[n] for n in names if in_parts(units[n].reduction) and not splices(part, units[n])]
+            whole = [unit for unit in whole if not _is_copied(part, unit)]
             if whole:
                 items = " and ".join(dict.fromkeys(record(unit) for unit in whole))
                 found.append(Recomputed(part.span, f"computed anew from every {items} that is kept, when one changes"))
     return found
+
+
+def _is_copied(part: ast.Expr, unit: Unit) -> bool:
+    """Whether the root element, which is all there is, is a part of the answer as it is."""
+    copies = [one.content for one in descendants(part) if isinstance(one, ast.ComputedDocument)]
+    root = len(unit.records) == 1 and len(unit.records[0].steps) == 1 and not unit.records[0].steps[0].deep
+    return root and any(isinstance(copy, ast.VarRef) and copy.name.expanded == unit.variable for copy in copies)
 
 
 def record(unit: Unit) -> str:
@@ -129,12 +138,21 @@ def _operators(unit: Unit) -> Iterator[tuple[Symbol, str, str]]:
             yield Symbol.SELECT, f"{_positions(chosen_items)} of {records}", "O(log n)"
         case _:
             yield Symbol.MERGE, records, one
-    if unit.nest is not None:
-        for inner_unit in unit.nest.units:
+    nest = unit.nest or unit.each
+    if nest is not None:
+        choice = None if nest.each is None else nest.each.choice
+        for inner_unit in nest.units:
+            if choice is not None and choice.counted == inner_unit.variable:
+                numbers = f"{_positions(Slice(choice.first, choice.last))}{' from the end' if choice.from_end else ''}"
+                yield Symbol.SELECT, f"{numbers} of {record(inner_unit)} in each parent", "O(log n), and those chosen"
+                continue
             found = _inside(inner_unit.reduction)
             if found:
-                words = f"{found} of {record(inner_unit)} within {describe_path(unit.nest.path)}"
+                words = f"{found} of {record(inner_unit)} within {describe_path(nest.path)}"
                 yield Symbol.NEST, words, "O(log n), where they may come apart"
+    if unit.each is not None:
+        words = f"each {describe_path(unit.each.path)} by itself, also inside of another"
+        yield Symbol.UNNEST, words, "O(log n), and those that Δ is about"
 
 
 def _ranked(rank: Rank, records: str) -> Iterator[tuple[Symbol, str, str]]:

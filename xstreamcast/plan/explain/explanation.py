@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xstreamcast.plan.algebra import Strategy
 from xstreamcast.plan.explain.words import count_passes, verdict
 
 if TYPE_CHECKING:
@@ -125,7 +124,7 @@ def explain_module(
     if module.body is None:
         message = "a library module is no query: it has no expression to run"
         raise module.source.fault("XPST0003", message, module.span, "import it into a query, and explain that")
-    from xstreamcast.plan.decompose.plan import plan
+    from xstreamcast.plan.decompose.plan import looks_everywhere, plan
     from xstreamcast.plan.graph.build import stream_graph
     from xstreamcast.plan.graph.verdict import judge
     from xstreamcast.plan.modes.rewrite import rewrite
@@ -140,7 +139,7 @@ def explain_module(
         return Explanation(module, planned, judgement, top, known, None, fixed_of(fixed))
     modes = rewrite(module, emit)
     changing = plan(modes.module, streams=True, changing=True)
-    if changing.strategy is Strategy.PROJECT and known:
+    if looks_everywhere(changing) and known:
         named = {source.uri or "": known.get(source.uri or "", known.get("")) for source in changing.sources}
         by_name = {name: structure for name, structure in named.items() if structure is not None}
         changing = plan(modes.module, streams=True, changing=True, structures=by_name)

@@ -30,7 +30,7 @@ def targets_by_source(explanation: Explanation) -> dict[Source, list[Target]]:
     found: dict[Source, list[Target]] = {}
     for each in explanation.plan.passes:
         known = found.setdefault(each.source, [])
-        counted = [Target(unit.path, Action.KEEP, 0) for unit in each.units if unit.path is not None]
+        counted = [Target(unit.path, Action.KEEP) for unit in each.units if unit.path is not None]
         known += [target for target in (*each.targets, *counted) if target not in known]
     return found
 
@@ -94,7 +94,8 @@ def retention_lines(explanation: Explanation, source: Source, structure: Structu
 
     known = {one.uri or "": structure_of(one, explanation.structures) for one in explanation.plan.sources}
     structures = {name: found for name, found in known.items() if found is not None}
-    kept = retention(explanation.plan, structures).get(source.uri or "", {})
+    asked = [question for _, question in explanation.modes.asked] if explanation.modes is not None else []
+    kept = retention(explanation.changing or explanation.plan, structures, asked).get(source.uri or "", {})
     for tag, keep in sorted(kept.items()):
         yield f"  {structure.path(tag)} ({structure.tag(tag).type}) is kept: {keep}"
 

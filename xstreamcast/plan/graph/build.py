@@ -15,8 +15,8 @@ from typing import Final
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.ast import Expr, Module, Span
-from xstreamcast.lang.context import FN, STREAM
 from xstreamcast.lang.walk import children, descendants
+from xstreamcast.model.namespaces import FN, STREAM
 from xstreamcast.plan.graph.draw import (
     BLOCKING,
     CONTEXT,

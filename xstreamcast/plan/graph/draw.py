@@ -8,8 +8,8 @@ from typing import Final
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.ast import Expr, Source, Span
-from xstreamcast.lang.context import FN, STREAM
 from xstreamcast.lang.walk import descendants
+from xstreamcast.model.namespaces import FN, STREAM
 from xstreamcast.plan.graph.nodes import Edge, Graph, Node, Role
 
 CONTEXT: Final = "the context document"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
+from xstreamcast.model.namespaces import FN
 from xstreamcast.model.types import AtomicType
 from xstreamcast.plan.modes.rules import Rewrite, Rules, operands
 from xstreamcast.plan.modes.ways import (
@@ -186,15 +187,16 @@ class Paths(Rules):
             return condition
         return exists(those(nodes, condition))
 
-    def open_path(self, e: ast.AxisStep | ast.Path, within: Within) -> ast.Expr:
-        """Of a path without predicates: all in one question."""
+    def open_path(self, e: ast.AxisStep | ast.Path, within: Within, window: Way | None = None) -> ast.Expr:
+        """Of a path without predicates: all in one question, about what is in a ``window``."""
         steps = (e,) if isinstance(e, ast.AxisStep) else e.steps
         base: ast.Expr = ast.ContextItem(span=e.span)
         before: ast.Expr = FALSE
         if not isinstance(steps[0], ast.AxisStep):
             base, before, steps = steps[0], self.unknown(steps[0]), steps[1:]
         way = forward(steps)
-        return either(before, self.open(base, Way(tuple(way), len(way), within, self.until if way else None)))
+        wanted = replace(window or Way((), 0, within), steps=tuple(way), walked=len(way))
+        return either(before, self.open(base, wanted))
 
 
 def _is_forward(step: ast.Expr) -> bool:

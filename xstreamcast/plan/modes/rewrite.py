@@ -20,10 +20,11 @@ from typing import Final, Literal
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants, rebuild
-from xstreamcast.model.atomic import XS
+from xstreamcast.model.namespaces import XS
 from xstreamcast.plan.algebra import PLAN, VarName
 from xstreamcast.plan.modes.truth import Kleene
 from xstreamcast.plan.modes.ways import NOTHING, Way, choose, either, negated, those
+from xstreamcast.plan.passes.gather_projections import gather_projections
 from xstreamcast.plan.passes.inline_functions import inline_functions
 from xstreamcast.plan.passes.inline_globals import inline_globals
 from xstreamcast.plan.passes.name_sources import name_sources
@@ -59,7 +60,7 @@ def rewrite(module: ast.Module, emission: Emission) -> Modes:
     """The query of a mode."""
     if emission == "eager":
         return Modes(emission, module)
-    normal = inline_globals(inline_functions(name_sources(distinguish(module))))
+    normal = inline_globals(inline_functions(name_sources(distinguish(gather_projections(module)))))
     assert normal.body is not None
     kleene = Kleene(normal)
     body = Certain(kleene).shown(normal.body) if emission == "certain" else Optimistic(kleene).shown(normal.body)

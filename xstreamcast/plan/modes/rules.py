@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import children
-from xstreamcast.model.time import Instant
 from xstreamcast.plan.algebra import PLAN, VarName
 from xstreamcast.plan.decompose.record import Functions
 from xstreamcast.plan.modes.ways import FALSE, Way, Within, ask, exists, negated, those
@@ -38,8 +37,6 @@ class Rules(ABC):
         self.reasons: list[str] = []
         self.uses_end = False
         self.atomic: set[VarName] = set()
-        self.until: Instant | None = None
-        """The end of the window that is being looked at."""
 
     @abstractmethod
     def true(self, e: ast.Expr) -> ast.Expr:
@@ -81,6 +78,7 @@ class Rules(ABC):
         """Whether there is an open hole on a way from some nodes."""
         if not way.steps and not way.within:
             return FALSE
+        way = way.fused()
         match nodes:
             case ast.VarRef() if (source := source_of(nodes.name.expanded)) is not None:
                 if not source.stream:

@@ -7,14 +7,28 @@ from typing import Final
 
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN, MATH, STREAM, XS
-from xstreamcast.model.time import Instant, parse_instant
+from xstreamcast.model.namespaces import FN, MATH, STREAM, XS
+from xstreamcast.model.time import parse_instant
 from xstreamcast.model.types import AtomicType
 from xstreamcast.plan.modes.loops import Loops
 from xstreamcast.plan.modes.paths import Paths, is_plain
 from xstreamcast.plan.modes.rules import Rewrite, operands, parts_of
-from xstreamcast.plan.modes.ways import FALSE, NOTHING, TRUE, Way, Within, both, call, choose, either, exists, negated
+from xstreamcast.plan.modes.ways import (
+    FALSE,
+    NOTHING,
+    TRUE,
+    Way,
+    Within,
+    both,
+    call,
+    choose,
+    either,
+    exists,
+    negated,
+    those,
+)
 from xstreamcast.plan.passes.dependence import call_key, takes_context_item
+from xstreamcast.plan.windows import behind_now, is_newest
 
 _SHALLOW: Final = frozenset(
     (
@@ -54,8 +68,6 @@ _COPYING: Final = (
     ast.SquareArray,
     ast.CurlyArray,
     ast.Lookup,
-    ast.IntervalProjection,
-    ast.VersionProjection,
     ast.AllenComparison,
     ast.Switch,
 )
@@ -94,6 +106,11 @@ class Sequences(Paths, Loops):
                 return self.certain_loop(e, self.certain)
             case ast.Ordering():
                 return replace(e, body=self.certain(e.body))
+            case ast.IntervalProjection() if isinstance(e.base, ast.AxisStep | ast.Path) and is_plain(e.base):
+                known = negated(self.open(ast.ContextItem(span=e.span), Way((), 0, "copy")))
+                bounds = either(*[self.unsettled(part, "copy") for part in parts_of(e) if part is not e.base])
+                some = choose(bounds, NOTHING, replace(e, base=those(self.certain(e.base), known)))
+                return choose(self.unknown(e), some, e)
         if self.is_condition(e):
             true, false = self.true(e), self.false(e)
             return choose(true, TRUE, choose(false, FALSE))
@@ -229,11 +246,11 @@ class Sequences(Paths, Loops):
                 return self._strict_call(e)
             case ast.DynamicCall() if _converts(e):
                 return either(*[self.unsettled(arg, "copy") for arg in e.args])
-            case ast.IntervalProjection() if (until := _end_of(e)) is not None:
-                outer, self.until = self.until, until
-                found = self.unsettled(e.base, "copy")
-                self.until = outer
-                return found
+            case ast.IntervalProjection() | ast.VersionProjection():
+                bounds = [self.unsettled(part, "copy") for part in parts_of(e) if part is not e.base]
+                if isinstance(e.base, ast.AxisStep | ast.Path) and is_plain(e.base):
+                    return either(self.open_path(e.base, "copy", _window(e)), *bounds)
+                return either(self.unsettled(e.base, "copy"), *bounds)
             case ast.Typeswitch():
                 return either(*[self.unsettled(part, "copy") for part in parts_of(e)])
         if isinstance(e, _CONSTANT):
@@ -306,14 +323,19 @@ class Sequences(Paths, Loops):
         return isinstance(e, (ast.IntervalProjection, ast.VersionProjection))
 
 
-def _end_of(e: ast.IntervalProjection) -> Instant | None:
-    """The end of a window with fixed ends, of a path without predicates: of others a fill might do more than add."""
-    end = e.begin if e.end is None else e.end
-    fixed = isinstance(end, ast.InstantLiteral) and isinstance(e.begin, ast.InstantLiteral | ast.Start)
-    if not fixed or not isinstance(e.base, ast.AxisStep | ast.Path) or not is_plain(e.base):
-        return None
-    assert isinstance(end, ast.InstantLiteral)
-    return parse_instant(end.value)
+def _window(e: ast.IntervalProjection | ast.VersionProjection) -> Way:
+    """What a projection of a path without predicates leaves out: of others a fill might do more than add.
+
+    Its end counts where both ends are fixed.
+    """
+    if isinstance(e, ast.VersionProjection):
+        return Way((), 0, "copy", newest=is_newest(e))
+    begin, end = e.begin, e.begin if e.end is None else e.end
+    fixed = isinstance(end, ast.InstantLiteral) and isinstance(begin, ast.InstantLiteral | ast.Start)
+    until = parse_instant(end.value) if fixed and isinstance(end, ast.InstantLiteral) else None
+    since = parse_instant(begin.value) if isinstance(begin, ast.InstantLiteral) else None
+    moving = behind_now(begin)
+    return Way((), 0, "copy", until, since, None if moving is None else max(0, moving[0]))
 
 
 def _converts(e: ast.DynamicCall) -> bool:

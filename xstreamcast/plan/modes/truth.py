@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
+from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.modes.paths import is_plain, only_nodes
 from xstreamcast.plan.modes.sequences import Sequences
 from xstreamcast.plan.modes.ways import FALSE, TRUE, Way, both, call, either, exists, negated, those

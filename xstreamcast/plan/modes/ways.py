@@ -9,7 +9,8 @@ asks for holes in ``$b`` that may hold an author, and for holes in its authors t
 ``|`` are not walked: they narrow down which holes matter (the author must be one that can have a name). A way that ends
 in `` text`` or `` copy`` asks besides for holes within the nodes it leads to: what makes their text, or a copy of them
 (to which a lifespan that a further version would end belongs too), incomplete. A time after that, of a window's end:
-versions and events that begin later do not matter, and earlier ones do not come once the watermark has passed it.
+versions and events that begin later do not matter, and earlier ones do not come once the watermark has passed it. So
+with its begin, fixed or moving with the clock: what has ended before is left out, with all holes in it.
 
 The functions have names that no query can spell.
 """
@@ -18,18 +19,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
 from xstreamcast.model.names import ATTRIBUTE, COMMENT, ELEMENT, PI, TEXT
+from xstreamcast.model.namespaces import FN
+from xstreamcast.model.time import NOW, START, Instant
 from xstreamcast.plan.projection.paths import Kinds, follow, kinds_of
 from xstreamcast.scan.path import NODE, NodeTest
 
 if TYPE_CHECKING:
-    from xstreamcast.model.time import Instant
     from xstreamcast.plan.projection.flow import Flow
     from xstreamcast.plan.projection.values import Value
 
@@ -66,18 +67,54 @@ class Way:
     """Steps, the first ``walked`` of which are followed, and how much of the nodes at the end matters.
 
     ``until``: what begins later does not matter, of versions and events that the last step leads to or that are within.
+    ``since``, ``back``: nor does what has ended before a time, or more than so many microseconds ago. ``newest``: of
+    the versions in a hole, the newest matters.
     """
 
     steps: tuple[WayStep, ...]
     walked: int
     within: Within = ""
     until: Instant | None = None
+    since: Instant | None = None
+    back: int | None = None
+    newest: bool = False
+
+    def fused(self) -> Way:
+        """``//x`` as one step: not everything there is on the way to an x.
+
+        >>> str(parse_way("descendant-or-self::node()/child::{}x/child::{}y").fused())
+        'descendant::{}x/child::{}y'
+        """
+        steps: list[WayStep] = []
+        walked = self.walked
+        for number, step in enumerate(self.steps):
+            if steps and number != self.walked and step.axis == "child" and steps[-1] == _ANYWHERE:
+                steps[-1] = WayStep("descendant", step.test)
+                walked -= number < self.walked
+            else:
+                steps.append(step)
+        return replace(self, steps=tuple(steps), walked=walked)
+
+    @property
+    def windowed(self) -> bool:
+        """Whether what has ended before some time does not matter."""
+        return self.since is not None or self.back is not None
+
+    def passes(self, end: Instant, closed: bool) -> Instant:
+        """From when on what ends at a time does not matter; never, if it is one without a window."""
+        if end in (START, NOW) or not self.windowed or (self.since is not None and end + closed > self.since):
+            return NOW
+        return end + closed + (self.back or 0)
 
     def __str__(self) -> str:
         walked = "/".join(map(str, self.steps[: self.walked]))
         rest = "/".join(map(str, self.steps[self.walked :]))
-        within = (f" {self.within}" if self.within else "") + (f" {self.until}" if self.until is not None else "")
-        return walked + (f"|{rest}" if rest else "") + within
+        times = (("until", self.until), ("since", self.since), ("back", self.back), ("newest", self.newest or None))
+        window = "".join([f" {name}={value:d}" for name, value in times if value is not None])
+        return walked + (f"|{rest}" if rest else "") + (f" {self.within}" if self.within else "") + window
+
+
+_ANYWHERE: Final = WayStep("descendant-or-self", NodeTest(NODE))
 
 
 @lru_cache(maxsize=1024)
@@ -88,7 +125,8 @@ def parse_way(text: str) -> Way:
     >>> len(way.steps), way.walked, str(way)
     (2, 1, 'child::{}author|attribute::@{}id')
     """
-    spelled, within, until = [*text.split(" "), "", ""][:3]
+    spelled, *others = text.split(" ")
+    times = dict(one.split("=") for one in others if "=" in one)
     steps: list[WayStep] = []
     walked: int | None = None
     for axis, sign, uri, local, kind, mark in _STEP.findall(spelled):
@@ -100,8 +138,9 @@ def parse_way(text: str) -> Way:
         steps.append(WayStep(axis, test))
         if mark == "|":
             walked = len(steps)
-    depth: Within = "text" if within == "text" else "copy" if within == "copy" else ""
-    return Way(tuple(steps), len(steps) if walked is None else walked, depth, int(until) if until else None)
+    depth: Within = "text" if "text" in others else "copy" if "copy" in others else ""
+    until, since, back = [int(times[name]) if name in times else None for name in ("until", "since", "back")]
+    return Way(tuple(steps), len(steps) if walked is None else walked, depth, until, since, back, "newest" in times)
 
 
 def way_step(step: ast.AxisStep) -> WayStep:

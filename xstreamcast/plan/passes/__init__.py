@@ -17,6 +17,7 @@ from xstreamcast.plan.passes.name_sources import name_sources
 from xstreamcast.plan.passes.open_root import open_root
 from xstreamcast.plan.passes.outermost_ancestor import outermost_ancestor
 from xstreamcast.plan.passes.parents_to_predicates import parents_to_predicates
+from xstreamcast.plan.passes.siblings_to_positions import siblings_to_positions
 from xstreamcast.plan.passes.spell_paths import spell_paths
 from xstreamcast.plan.passes.split_loops import split_loops
 from xstreamcast.plan.passes.variables import distinguish
@@ -45,6 +46,8 @@ class Streams:
 
     forests: Collection[str] = ()
     structures: Mapping[str, Structure] = field(default_factory=dict)
+    copies: bool = True
+    """Whether a copy of a document will do where its node is the parent of an element."""
 
 
 def normalise(module: ast.Module, streams: Streams | None = None) -> ast.Module:
@@ -54,5 +57,5 @@ def normalise(module: ast.Module, streams: Streams | None = None) -> ast.Module:
         if streams is not None and rewrite is name_sources:
             module = spell_paths(name_forests(module, streams.forests), streams.structures)
         if streams is not None and rewrite is inline_lets:
-            module = parents_to_predicates(module)
+            module = siblings_to_positions(parents_to_predicates(module, streams.copies))
     return module

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import children, descendants
+from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.passes.variables import VarName
 from xstreamcast.plan.sources import source_of
 from xstreamcast.run.compile.analyse import Analysis

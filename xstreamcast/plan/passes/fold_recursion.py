@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import children, descendants, rebuild
+from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.passes.shapes import is_fn, slice_of
 from xstreamcast.plan.passes.variables import Names, VarName, free, names_of, substitute
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN, STREAM
 from xstreamcast.lang.walk import rebuild
+from xstreamcast.model.namespaces import FN, STREAM
 from xstreamcast.plan.algebra import VarName
 from xstreamcast.plan.passes.dependence import takes_context_item
 from xstreamcast.plan.sources import context_document, document, source_of, stream

@@ -9,8 +9,8 @@ So the root element, which is as large as the document, is never a record.
 from __future__ import annotations
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import rebuild, with_body
+from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.passes.shapes import boolean
 from xstreamcast.plan.passes.variables import Names, fresh_copy, names_of, substitute
 from xstreamcast.plan.sources import source_of

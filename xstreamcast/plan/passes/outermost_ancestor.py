@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import rebuild, with_body
+from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.sources import source_of
 
 _ANY: Final = ast.Wildcard(None, None, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN, XS
+from xstreamcast.model.namespaces import FN, XS
 from xstreamcast.plan.passes.dependence import LAST, POSITION, focus_of
 
 _BOOLEAN: Final = frozenset(
@@ -75,6 +75,25 @@ def slice_of(predicate: ast.Expr) -> tuple[int, int | None] | None:
     n = right.value
     ranges = {"=": (n, n), "<=": (1, n), "<": (1, n - 1), ">=": (n, None), ">": (n + 1, None)}
     return ranges.get(op)
+
+
+def numbers_of(predicate: ast.Expr) -> tuple[int, int | None, bool] | None:
+    """The numbers that a predicate chooses: the first, the last (None: no end), and whether from the last one on.
+
+    ``[3]``, ``[position() > 1]``, ``[last()]``, ``[last() - 1]``, ``[position() < last()]``
+    """
+    chosen = slice_of(predicate)
+    if chosen is not None:
+        return max(chosen[0], 1), chosen[1], False
+    if is_fn(predicate, "last", 0):
+        return 1, 1, True
+    match predicate:
+        case ast.Arithmetic("-", left, ast.IntegerLiteral(number)) if is_fn(left, "last", 0) and number >= 0:
+            return number + 1, number + 1, True
+        case ast.GeneralComparison(op, left, right) if is_fn(left, "position", 0) and is_fn(right, "last", 0):
+            return (2, None, True) if op == "<" else (1, 1, True) if op == "=" else None
+        case _:
+            return None
 
 
 _OPERATORS: Final = {"eq": "=", "le": "<=", "lt": "<", "ge": ">=", "gt": ">"}

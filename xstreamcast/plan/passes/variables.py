@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import ERR
 from xstreamcast.lang.walk import descendants, rebuild
+from xstreamcast.model.namespaces import ERR
 
 VarName = tuple[str, str]
 N = TypeVar("N", bound=ast.Node)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import ERR
+from xstreamcast.model.namespaces import ERR
 from xstreamcast.plan.algebra import PLAN
 from xstreamcast.plan.projection.flow import MOST_PLACES, Flow
 from xstreamcast.plan.projection.paths import AXES, Place, attributes, follow, is_upward, kinds_of, widen

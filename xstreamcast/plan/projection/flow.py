@@ -28,9 +28,7 @@ MOST_PLACES: Final = 40  # in one value
 class Flow(ABC):
     """What is declared, and what has been found out so far."""
 
-    def __init__(
-        self, modules: Sequence[ast.Module], expressions: Sequence[ast.Expr], document: Callable[[str], VarName | None]
-    ) -> None:
+    def __init__(self, modules: Sequence[ast.Module], expr: ast.Expr) -> None:
         self.functions: dict[FunctionName, list[ast.FunctionDecl]] = {}
         self.variables: dict[VarName, list[ast.VariableDecl]] = {}
         for module in modules:
@@ -40,10 +38,6 @@ class Flow(ABC):
                     self.functions.setdefault(key, []).append(declaration)
                 elif isinstance(declaration, ast.VariableDecl):
                     self.variables.setdefault(declaration.name.expanded, []).append(declaration)
-        self.document = document
-        """From the URI of ``doc("uri")`` to the root it stands for, None for a document that nobody asks about."""
-        self.initial = Scope()
-        """What prolog variables see."""
         self.given: Mapping[VarName, Value] = {}
         """The roots that are variables; functions see them too."""
         self.starts: frozenset[Place] = frozenset()
@@ -52,14 +46,10 @@ class Flow(ABC):
         """Where nodes must be, and whether whole."""
         self.inherited: set[VarName] = set()
         """Attributes that are asked for of nodes and of all their ancestors."""
-        self.any_document = False
-        """Whether a URI computed at run time may name any of the documents."""
         self.everything = False
-        self.identifiers = False
-        """Whether IDs are asked for, which a DTD declares."""
         self.coerces = any(
             isinstance(part, ast.FunctionTest) and part.params is not None
-            for top in (*modules, *expressions)
+            for top in (*modules, expr)
             for part in descendants(top)
         )
         """Whether functions may be wrapped so that their arguments and results are converted on the way."""
@@ -146,7 +136,7 @@ class Flow(ABC):
     def _variable(self, declaration: ast.VariableDecl) -> None:
         value = OPAQUE if declaration.external else NOTHING
         if declaration.value is not None:
-            value |= self.value(declaration.value, self.initial)
+            value |= self.value(declaration.value, Scope())
         self.typed(value, declaration.type)
         self.flow(("variable", id(declaration)), value)
 

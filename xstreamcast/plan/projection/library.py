@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import ARRAY, FN, MAP, MATH, STREAM, XML, XS
+from xstreamcast.model.namespaces import ARRAY, FN, MAP, MATH, STREAM, XML, XS
 from xstreamcast.model.types import AtomicType, FunctionTest, SequenceType
 from xstreamcast.plan.modes.ways import MODES, looked_at
 from xstreamcast.plan.projection.paths import ANY_ELEMENT, ANY_NODE, Place
@@ -155,27 +155,13 @@ def _lang(flow: Flow, args: Sequence[Value], site: ast.Node) -> Value:
 
 def _id(flow: Flow, args: Sequence[Value], site: ast.Node) -> Value:
     """Which attributes are IDs only the document's DTD tells; where all is wanted, places add nothing."""
-    flow.identifiers = True
     flow.read(*args, flow.roots(args[-1]))
     return NOTHING
 
 
-def _doc(flow: Flow, args: Sequence[Value], site: ast.Node) -> Value:
+def _document(flow: Flow, args: Sequence[Value], site: ast.Node) -> Value:
+    """What it finds is none of the documents that variables stand for."""
     flow.read(*args)
-    if isinstance(site, ast.FunctionCall) and len(site.args) == 1 and isinstance(site.args[0], ast.StringLiteral):
-        root = flow.document(site.args[0].value)
-        if root is None:
-            return NOTHING
-        place = Place(root, Path())
-        flow.keep(place)
-        return Value(frozenset({place}))
-    flow.any_document = True
-    return NOTHING
-
-
-def _collection(flow: Flow, args: Sequence[Value], site: ast.Node) -> Value:
-    flow.read(*args)
-    flow.any_document = True
     return NOTHING
 
 
@@ -241,8 +227,8 @@ _RULES: Final[dict[str, Rule]] = {
     "id": _id,
     "element-with-id": _id,
     "idref": _id,
-    "doc": _doc,
-    "collection": _collection,
+    "doc": _document,
+    "collection": _document,
     "function-lookup": _give_up,
     "load-xquery-module": _give_up,
     "transform": _give_up,

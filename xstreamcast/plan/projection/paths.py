@@ -18,7 +18,7 @@ from xstreamcast.scan.path import NODE, NodeTest, Path, Step
 
 VarName = tuple[str, str]
 
-WHOLE_DOCUMENT: Final = Target(Path(), Action.PROJECT, root=0)
+WHOLE_DOCUMENT: Final = Target(Path(), Action.PROJECT)
 
 ANY_ELEMENT: Final = NodeTest(ELEMENT)
 ANY_ATTRIBUTE: Final = NodeTest(ATTRIBUTE)
@@ -229,7 +229,7 @@ def widen(places: Iterable[Place]) -> frozenset[Place]:
 def target(path: Path, whole: bool) -> Target:
     """The target of a path; what has nothing below is whole when it is kept."""
     whole = whole and (not path.steps or path.steps[-1].test.kind in (ELEMENT, NODE))
-    return Target(path, Action.PROJECT if whole else Action.KEEP, root=0)
+    return Target(path, Action.PROJECT if whole else Action.KEEP)
 
 
 def covers(wide: Target, narrow: Target) -> bool:
@@ -253,9 +253,9 @@ def simplify(wanted: Iterable[Target]) -> tuple[Target, ...]:
     for each in list(ends):  # p/s and p//*/s together are p//s
         steps = each.path.steps
         if len(steps) > 1 and steps[-2] == Step(ANY_ELEMENT, True) and not steps[-1].deep:
-            near = Target(Path((*steps[:-2], steps[-1])), each.action, each.root)
+            near = Target(Path((*steps[:-2], steps[-1])), each.action)
             if near in ends:
-                ends[Target(Path((*steps[:-2], Step(steps[-1].test, True))), each.action, each.root)] = None
+                ends[Target(Path((*steps[:-2], Step(steps[-1].test, True))), each.action)] = None
     on_the_way = _prefixes(ends)  # the plainest case of being covered, and the most frequent
     left = [each for each in ends if each.action == Action.PROJECT or each.path.steps not in on_the_way]
     for each in sorted(left, key=lambda each: -len(each.path.steps)):

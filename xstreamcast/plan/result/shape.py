@@ -17,9 +17,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN, STREAM, XS
 from xstreamcast.lang.structures import above, below, split
 from xstreamcast.lang.walk import bound_by
+from xstreamcast.model.namespaces import FN, STREAM, XS
 from xstreamcast.model.structure import Structure
 from xstreamcast.model.types import AtomicType
 from xstreamcast.plan.algebra import VarName

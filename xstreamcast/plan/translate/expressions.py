@@ -10,8 +10,8 @@ from typing import Final
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.ast import Expr, Node
-from xstreamcast.lang.context import ARRAY, FN, MAP, MATH, STREAM, XS
 from xstreamcast.lang.walk import descendants, rebuild
+from xstreamcast.model.namespaces import ARRAY, FN, MAP, MATH, STREAM, XS
 from xstreamcast.plan.translate.paths import Paths
 from xstreamcast.plan.translate.scope import Scope, Typed, cast, fn, library, variable
 from xstreamcast.plan.translate.shapes import ATOMIC, MADE, Shape, Tsid

@@ -15,9 +15,9 @@ from typing import Final
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.ast import Expr
-from xstreamcast.lang.context import FN
 from xstreamcast.lang.scope import Expanded
 from xstreamcast.lang.walk import descendants
+from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.translate.scope import MARK, Rewriting, Scope, Typed, fn, library, qname, sequence, variable
 from xstreamcast.plan.translate.shapes import UNKNOWN, Shape, StreamTags, Tsid
 

@@ -22,10 +22,10 @@ from typing import Final
 from xstreamcast.errors import error
 from xstreamcast.lang import ast
 from xstreamcast.lang.ast import Expr, Module
-from xstreamcast.lang.context import ARRAY, ERR, FN, MAP, MATH, STREAM, XS
 from xstreamcast.lang.link import parse
 from xstreamcast.lang.printer import match_whole_ncname, quote, to_xquery
 from xstreamcast.lang.walk import descendants
+from xstreamcast.model.namespaces import ARRAY, ERR, FN, MAP, MATH, STREAM, XS
 from xstreamcast.model.structure import UNNAMED, Structure
 from xstreamcast.model.time import format_instant, parse_instant
 from xstreamcast.plan.translate.expressions import Rewriter

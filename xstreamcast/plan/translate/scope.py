@@ -10,8 +10,8 @@ from typing import Final, Literal
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.lang.ast import Expr, Name, Node
-from xstreamcast.lang.context import FN, XS
 from xstreamcast.lang.scope import Expanded
+from xstreamcast.model.namespaces import FN, XS
 from xstreamcast.model.structure import Structure
 from xstreamcast.plan.translate.library import XCQL
 from xstreamcast.plan.translate.shapes import ATOMIC, Shape, StreamTags

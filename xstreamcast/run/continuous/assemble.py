@@ -22,7 +22,7 @@ from xstreamcast.run.continuous.mounts import (
     lifespan_attributes,
     side_by_side,
 )
-from xstreamcast.scan.automaton import DEAD
+from xstreamcast.scan.tables import DEAD
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.route import Route
@@ -35,7 +35,7 @@ SLICED: Final = 512
 class _Header:
     """The rows of the elements around a member, with the document node, in columns that new trees begin with."""
 
-    __slots__ = ("kind", "name", "open", "prefix", "size", "up", "value")
+    __slots__ = ("kind", "name", "namespaces", "open", "prefix", "size", "up", "value")
 
     def __init__(self, above: Above | None) -> None:
         builder = TreeBuilder()
@@ -47,15 +47,23 @@ class _Header:
             above = above.parent
         for one in reversed(chain):
             self.open.append(len(builder.tree))
-            builder.open(one.name, one.prefix)
-            for name, prefix, value in one.attributes:
-                builder.put_attribute(name, value, prefix)
+            _open(builder, one)
         tree = builder.tree
+        self.namespaces = tree.namespaces
         self.kind, self.name, self.prefix, self.up, self.size = tree.kind, tree.name, tree.prefix, tree.up, tree.size
         count = len(tree)
         for row in self.open:
             self.size[row] = count - row  # and what comes after, without its first row
         self.value = [None if row in self.open else value for row, value in enumerate(tree.value)]
+
+
+def _open(builder: TreeBuilder, above: Above) -> None:
+    """Begin an element around a member."""
+    builder.open(above.name, above.prefix)
+    for prefix, uri in above.namespaces:
+        builder.namespace(prefix, uri)
+    for name, prefix_id, value in above.attributes:
+        builder.put_attribute(name, value, prefix_id)
 
 
 _BARE: Final = _Header(None)
@@ -80,7 +88,7 @@ def _sliced(member: Member) -> tuple[Tree, int] | None:
 
 
 def sliced(above: Above | None, tree: Tree, row: int) -> tuple[Tree, int]:
-    """A document of some elements and the rows of another in them, and the row of that; no namespaces are declared."""
+    """A document of some elements and the rows of another in them, and the row of that; none is declared in these."""
     size = tree.size[row]
     end = row + size + 1
     if above is None:
@@ -102,10 +110,19 @@ def sliced(above: Above | None, tree: Tree, row: int) -> tuple[Tree, int]:
         sizes,
         header.value + tree.value[row:end],
     )
-    return Tree.of_columns(columns), count
+    made = Tree.of_columns(columns)
+    if above is not None and above.declares:
+        undone = {count: {"": ""}} if above.default else {}
+        made.namespaces = header.namespaces | undone
+    return made, count
 
 
-def _assembled(member: Member, route: Route) -> tuple[Tree, int]:
+def start(member: Member, route: Route) -> tuple[Tree, int]:
+    """The document of a member of which no more is looked at than its name and attributes, and its row."""
+    return _assembled(member, route, content=False)
+
+
+def _assembled(member: Member, route: Route, content: bool = True) -> tuple[Tree, int]:
     builder = TreeBuilder()
     builder.start_document()
     chain: list[Above] = []
@@ -114,13 +131,11 @@ def _assembled(member: Member, route: Route) -> tuple[Tree, int]:
         chain.append(above)
         above = above.parent
     for above in reversed(chain):
-        builder.open(above.name, above.prefix)
-        for name, prefix, value in above.attributes:
-            builder.put_attribute(name, value, prefix)
+        _open(builder, above)
     row = len(builder.tree)
     tree, base = member.mount.tree
     assembly = _Assembly(builder, route, member.unit)
-    assembly.element(member.mount, tree, base, base + member.row, member.state)
+    assembly.element(member.mount, tree, base, base + member.row, member.state, content)
     builder.tree.seams = assembly.seams
     return builder.finish(), row
 
@@ -133,6 +148,22 @@ def whole_document(root: Occurrence, route: Route) -> Tree:
     assembly.occurrence(root)
     builder.tree.seams = assembly.seams
     return builder.finish()
+
+
+def begin(builder: TreeBuilder, tree: Tree, row: int) -> None:
+    """Begin a copy of an element, with the namespaces that it declares."""
+    undoes = _undoes(builder, tree, row)
+    builder.open(tree.name[row], tree.prefix[row])
+    for prefix, uri in tree.namespaces.get(row, {}).items():
+        builder.namespace(prefix, uri)
+    if undoes:
+        builder.namespace("", "")
+
+
+def _undoes(builder: TreeBuilder, tree: Tree, row: int) -> bool:
+    """Whether an element is in no default namespace where there is one around its copy: none reaches into a content."""
+    made = builder.tree
+    return bool(made.namespaces) and "" in made.in_scope(builder.here) and "" not in tree.in_scope(row)
 
 
 class _Assembly:
@@ -151,17 +182,18 @@ class _Assembly:
         self.passed = False
         self.seams: list[Seam] = []
 
-    def element(self, mount: Mount, tree: Tree, base: int, row: int, state: int) -> None:
+    def element(self, mount: Mount, tree: Tree, base: int, row: int, state: int, content: bool = True) -> None:
         builder, route, unit = self.builder, self.route, self.unit
         whole = unit in route.role(state).whole
         lifespan = mount.lifespan if row - tree.up[row] == base else None  # of a top element: in the wrapper
         end = row + tree.size[row]
-        if whole and lifespan is None and not any(row < base + at <= end for at in mount.holes):
+        if whole and content and lifespan is None and not any(row < base + at <= end for at in mount.holes):
+            at, undoes = len(builder.tree), _undoes(builder, tree, row)
             builder.copy(Node((tree, row)))
+            if undoes:
+                builder.tree.namespaces.setdefault(at, {})[""] = ""
             return
-        builder.open(tree.name[row], tree.prefix[row])
-        for prefix, uri in tree.namespaces.get(row, {}).items():
-            builder.namespace(prefix, uri)
+        begin(builder, tree, row)
         at = row + 1
         while at <= end and tree.kind[at] == ATTRIBUTE:
             if whole or unit in route.role(route.attribute(state, tree.name[at])).reads:
@@ -172,7 +204,8 @@ class _Assembly:
                 mark_living(builder.tree, builder.here)
             for name, prefix_id, value in lifespan_attributes(lifespan):
                 builder.put_attribute(name, value, prefix_id)
-        self.children(mount, tree, base, row, state)
+        if content:
+            self.children(mount, tree, base, row, state)
         builder.end()
 
     def children(self, mount: Mount, tree: Tree, base: int, row: int, state: int) -> None:

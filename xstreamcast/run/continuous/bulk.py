@@ -68,6 +68,8 @@ class Bulk:
         """What some outcomes add."""
         if self.counts:
             return sum([found for found in outcomes if found])
+        if self.shows:
+            return sum([len(found) for found in outcomes if found])
         items = [item for found in outcomes if found for item in found]
         return contribution(self.unit.reduction, items, self._fresh)
 
@@ -102,6 +104,7 @@ class Bulk:
             run.outcomes[at] = None
             bad.setdefault(run, set()).add(at)
         for run, places in bad.items():
+            live.runs.due[run] = None  # its sum is not that of its outcomes
             live.runs.open(run, sorted(places))
         return count
 
@@ -271,6 +274,7 @@ def _document(batch: list[Fragment]) -> tuple[Tree, list[int]]:
 
 def _start(above: Above) -> bytes:
     attributes = [f' {name_local[name]}="{escape_attribute(value)}"' for name, _, value in above.attributes]
+    attributes += [f' xmlns:{prefix}="{escape_attribute(uri)}"' for prefix, uri in above.namespaces]
     return f"<{name_local[above.name]}{''.join(attributes)}>".encode()
 
 

@@ -78,9 +78,9 @@ class Output:
         return frozenset([where for variable, where in place.items() if variable in names])
 
     def seal(self, associations: Mapping[str, Association]) -> None:
-        """Let go of what is closed for good as soon as it has been told. An eager answer does not ask what is open."""
+        """Let go of what is closed for good as soon as it has been told."""
         journal = self.journal
-        if type(journal) is Journal:
+        if isinstance(journal, Journal):
             shelves = {shelf.where: shelf for shelf in self.shelves if isinstance(shelf, Members)}
             self._sealings = [Sealing(journal, name, associations[name], shelves) for name in journal.live]
 

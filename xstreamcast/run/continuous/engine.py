@@ -10,7 +10,7 @@ computed anew on what is read of the documents (``explain`` says so).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from xstreamcast.errors import XStreamError
@@ -32,16 +32,18 @@ from xstreamcast.plan.algebra import (
     Strategy,
     Unit,
     Versions,
+    reads_items,
 )
 from xstreamcast.plan.decompose.folds import last_item
-from xstreamcast.plan.decompose.plan import reads_items, seen_by
-from xstreamcast.plan.projection.project import project
-from xstreamcast.run.continuous.assemble import document, whole_document
+from xstreamcast.plan.decompose.plan import seen_by
+from xstreamcast.plan.projection.project import merge, project
+from xstreamcast.run.continuous.assemble import document, start, whole_document
 from xstreamcast.run.continuous.bulk import Bulk, adds_up
 from xstreamcast.run.continuous.coincidence import Coincidence
 from xstreamcast.run.continuous.collect import Gathered, Sorted
 from xstreamcast.run.continuous.derived import Bodied, Derived, Ordered, Part
 from xstreamcast.run.continuous.horizon import Timing, shows_items
+from xstreamcast.run.continuous.instances import items_of, nested_apart
 from xstreamcast.run.continuous.live import Member, side_by_side
 from xstreamcast.run.continuous.lookup import Key, Lookup
 from xstreamcast.run.continuous.noted import Noted
@@ -49,6 +51,7 @@ from xstreamcast.run.continuous.ranked import Ranked
 from xstreamcast.run.continuous.reach import may_be_apart, never_nested
 from xstreamcast.run.continuous.replayed import Replayed
 from xstreamcast.run.continuous.route import Route
+from xstreamcast.run.continuous.siblings import Siblings, look_again
 from xstreamcast.run.continuous.standing import is_within, path_of
 from xstreamcast.run.continuous.sums import contribution, every, monoid_of, value
 from xstreamcast.run.continuous.versions import Numbered
@@ -58,6 +61,7 @@ from xstreamcast.run.units import Evaluation, Parts, UnitCode, value_type
 from xstreamcast.scan.path import Path
 
 if TYPE_CHECKING:
+    from xstreamcast.cast.regions import Filling
     from xstreamcast.errors import Place
     from xstreamcast.lang.context import StaticContext
     from xstreamcast.model.change import Change
@@ -81,7 +85,7 @@ class Continuous:
     live_type: ClassVar[type[Noted]] = Noted
 
     def __init__(self, plan: Plan, evaluation: Evaluation, structures: Mapping[str, Structure]) -> None:
-        self.plan = plan
+        self.plan = plan = nested_apart(plan, structures)
         self.evaluation = evaluation
         self.parts = Parts(plan)
         self.timing: Timing[Any] = Timing(plan, evaluation)
@@ -102,12 +106,18 @@ class Continuous:
         self.asked: dict[Asker, list[tuple[Lookup, Key]]] = {}
         self._inner: dict[tuple[str, Member], None] = {}
         """Frames of which nothing is different but the values of the units inside."""
-        self._frames: dict[Member, tuple[Any, int]] = {}
+        self.frames: dict[Member, tuple[Any, int]] = {}
         """What frames read of themselves, for as long as that is so."""
         self.derived: dict[Number, Derived] = {}
         for where in self.needs:
             self._derive(where)
+        self.sealable: set[Number] = set()
+        """The units of which records that can never change need not be kept once they have been told."""
         self._bulk()
+        self._once = frozenset([where for where in self.needs if not self.needs[where] and not self.timing.timely])
+        """The units whose members look again only if their contents are others: for these no trees are kept."""
+        self._spent: list[tuple[Noted, Filling]] = []
+        self._looked_at: list[tuple[Noted, Filling]] = []
         self.stale: set[Number] = set(self.needs)  # those of whole documents
         self.values: dict[Number, list[Item]] = {}
         self.evaluated = 0
@@ -124,8 +134,13 @@ class Continuous:
             else ()
         )
 
+        choices = [unit.nest.each.choice for unit in units if unit.nest is not None and unit.nest.each is not None]
+        counted = {choice.counted for choice in choices if choice is not None}
+
         def nests(unit: Unit) -> bool:
             nest = unit.nest
+            if nest is not None and nest.each is not None:
+                return True
             if nest is None or not nest.units or not never_nested(nest.path, structure):
                 return False
             below = [path for inner in nest.units for path in inner.records]
@@ -133,10 +148,12 @@ class Continuous:
             return not nest.frame or any(may_be_apart(nest.path, path, structure, declared) for path in below)
 
         def targets(unit: Unit, root: Path) -> tuple[Target, ...]:
-            if unit.nest is not None and nests(unit):
+            if unit.nest is not None and unit.nest.each is None and nests(unit):
                 return unit.nest.parts
-            seen = project(seen_by(unit), {unit.root: root}, module=self.plan.module, whole=reads_items(unit.reduction))
-            return seen[unit.root]
+            roots = (root, Path()) if unit.variable in counted else (root,)  # the document's child counts, too
+            whole, module = reads_items(unit.reduction), self.plan.module
+            seen = [project(seen_by(unit), {unit.root: one}, module=module, whole=whole)[unit.root] for one in roots]
+            return merge(*seen)
 
         route = Route(units, targets, lambda unit: monoid_of(unit.reduction), nests, whole)
         self.codes[name] = [UnitCode(self.parts, unit) for unit in route.units]
@@ -188,7 +205,14 @@ class Continuous:
                 self.derived[where] = Replayed(self, where)
 
     def _bulk(self) -> None:
-        """The units whose records may stand in runs: nobody but they themselves must know of a record."""
+        """The units whose records may stand in runs, and be let go of."""
+        for name, number in self._alone():
+            unit = self._unit((name, number))
+            self.live[name].runs.units[number] = Bulk(unit, self.codes[name][number], self.evaluation)
+            self.sealable.add((name, number))
+
+    def _alone(self) -> Iterator[Number]:
+        """The units of which nobody but they themselves must know a record."""
         if self.timing.timely:
             return
         told = [part for part in self.plan.output if isinstance(part, Unit)]
@@ -203,8 +227,9 @@ class Continuous:
             name, number = where
             unit = self._unit(where)
             shown = told.count(unit) == 1 and unit.variable not in read and not self.readers[where]
-            if where not in self.derived and not self.needs[where] and adds_up(unit, shown):
-                self.live[name].runs.units[number] = Bulk(unit, self.codes[name][number], self.evaluation)
+            alone = where not in self.derived and number not in self.live[name].route.each
+            if alone and not self.needs[where] and adds_up(unit, shown):
+                yield where
 
     def _run(self) -> None:
         """Evaluate what has come to runs."""
@@ -261,12 +286,17 @@ class Continuous:
 
     def _settle(self) -> None:
         """Evaluate what is dirty, the innermost first, and units after those they need, until nothing is."""
+        self._spent += self._looked_at  # by now all queries have
+        self._looked_at = []
         for name, live in self.live.items():
             for member in live.gone:
+                for sequence in (member.inner or {}).values() if live.route.counted else ():
+                    if isinstance(sequence.home, Siblings):
+                        look_again(live, list(sequence.home.marked))
                 self.failed.pop(member, None)
                 self.timing.agenda.forget((name, member))
                 self.unask((name, member))
-                self._frames.pop(member, None)
+                self.frames.pop(member, None)
                 self._inner.pop((name, member), None)
                 derived = self.derived.get((name, member.unit))
                 if derived is not None:
@@ -279,10 +309,13 @@ class Continuous:
             dirty: dict[tuple[int, int], list[tuple[str, Member]]] = {}
             for name, live in self.live.items():
                 for home in live.changed:
-                    if home.member is None:
+                    if isinstance(home, Siblings):
+                        self._choose(live, home)
+                    if home.member is not None:
+                        if home.member.entry.block is not None:
+                            self._inner[name, home.member] = None
+                    elif home.unit in live.top:
                         self.stale.add((name, home.unit))
-                    elif home.member.entry.block is not None:
-                        self._inner[name, home.member] = None
                 live.changed.clear()
                 live.dirty.pop(live.whole, None)
                 for member in live.dirty:
@@ -301,7 +334,7 @@ class Continuous:
                     self._refresh(need)
                 for name, member in ready:
                     if self.live[name].dirty.pop(member, _NOT_THERE) is None:
-                        self._frames.pop(member, None)
+                        self.frames.pop(member, None)
                     self._inner.pop((name, member), None)
                     self._evaluate(name, member)
             elif not self._wake():
@@ -318,6 +351,13 @@ class Continuous:
                         if content is not None:
                             derived.touched.update((member, None) for member in every(content) if member.unit == number)
         live.moved.clear()
+
+    def _choose(self, live: Noted, home: Siblings) -> None:
+        """The children of an element that are chosen by their numbers are others."""
+        if home.member is None:
+            home.choose(live.root.content[home.unit])
+        elif home.member.entry.block is not None and home.member.inner is not None:
+            home.choose(home.member.inner[home.unit])
 
     def _follow(self, where: Number, derived: Derived) -> None:
         """An operator takes in what its members have become."""
@@ -362,6 +402,23 @@ class Continuous:
         step = next(self.evaluation.run(code.program("step"))) if isinstance(inner, Fold) else None
         return state_of(inner, self.evaluation.context(argument), list(self.evaluation.run(argument)), step)
 
+    def _spend(self, live: Noted, filling: Filling) -> None:
+        """The tree of a filling is looked at for the last time; other queries may still have to in this step.
+
+        With each, the last two of earlier steps are dropped: after much has come no single change pays for all.
+        """
+        self._looked_at.append((live, filling))
+        for _ in range(min(len(self._spent), 2)):
+            whose, old = self._spent.pop()
+            whose.grove.drop(old)
+
+    def _state(self, code: UnitCode) -> State:
+        """A state of a unit's reduction of no items; most of these have no argument to be computed."""
+        reduction = code.unit.reduction
+        if isinstance(reduction, Reduce) and reduction.argument is None:
+            return state_of(reduction, self.evaluation.context(code.program("items")), [], None)
+        return self.evaluation.state(code)
+
     def column_state(self, reduction: Concat | Reduce, program: Executable) -> State:
         """A state of the reduction of a column, of no items."""
         return state_of(reduction, self.evaluation.context(program), [], None)
@@ -397,16 +454,20 @@ class Continuous:
         self.evaluated += 1
         unit, code = self._unit((name, member.unit)), self.codes[name][member.unit]
         self.failed.pop(member, None)
+        if (name, member.unit) in self._once and member.mount.stands_alone:
+            self._spend(self.live[name], member.mount.filling)
         outer, asked = self.timing.horizon.begin(), self.ask_for((name, member))
         try:
             items = self._items(name, member, unit, code)
-            summary = contribution(unit.reduction, items, lambda: self.evaluation.state(code))
+            summary = contribution(unit.reduction, items, lambda: self._state(code))
         except XStreamError as failure:
             self.failed[member] = failure
             items, summary = [], self.live[name].route.monoid(member.unit).zero
         self.asking = asked
         self.timing.done((name, member), outer, items if shows_items(unit) else ())
-        member.outcome = items
+        member.outcome = None if isinstance(unit.reduction, Reduce) else items  # whose sum is all that is asked for
+        if member.unit in self.live[name].route.counted:
+            look_again(self.live[name], [member])
         derived = self.derived.get((name, member.unit))
         if derived is not None:
             derived.touched[member] = None
@@ -416,21 +477,28 @@ class Continuous:
             member.entry.summary = summary
 
     def _items(self, name: str, member: Member, unit: Unit, code: UnitCode) -> list[Item]:
-        evaluation = self.evaluation
+        evaluation, route = self.evaluation, self.live[name].route
+        if member.unit in route.each:
+            assert code.nest is not None
+            return items_of(self, name, member, code.nest)
         if member.inner is None:
-            tree, row = document(member, self.live[name].route)
+            tree, row = (start if member.unit in route.shallow else document)(member, route)
             frame = member.entry.sequence.outermost.home.member
             root = tree.root if frame is None else _ancestor(tree, row, frame)
             evaluation.bind(unit.root, root)
             return list(evaluation.run(code.program("items")))
         assert code.nest is not None
-        for number, sequence in member.inner.items():
-            self._bind((name, number), sequence)
-        known = self._frames.get(member)
+        self.bind_inside(name, member)
+        known = self.frames.get(member)
         if known is None:
-            known = self._frames[member] = document(member, self.live[name].route)
+            known = self.frames[member] = document(member, route)
         evaluation.bind(code.nest.nest.variable, Node(known))
         return list(evaluation.run(code.nest.body))
+
+    def bind_inside(self, name: str, member: Member) -> None:
+        """Bind the values of the units inside of a frame."""
+        for number, sequence in (member.inner or {}).items():
+            self._bind((name, number), sequence)
 
     def _bind(self, where: Number, sequence: Any) -> None:
         unit, code = self._unit(where), self.codes[where[0]][where[1]]
@@ -445,7 +513,7 @@ class Continuous:
         if derived is not None:
             found = derived.value()
         else:
-            found = value(unit.reduction, sequence, lambda: self.evaluation.state(code))
+            found = value(unit.reduction, sequence, lambda: self._state(code))
         self.values[where] = self.evaluation.given[unit.variable] = found
         self.evaluation.bind(unit.variable, found if value_type(unit) is None else found[0])
 

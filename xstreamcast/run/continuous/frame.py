@@ -13,7 +13,7 @@ from typing import Any
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.model.build import TreeBuilder
-from xstreamcast.model.change import STREAM_NAMESPACE
+from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Unit, VarName
 from xstreamcast.plan.decompose.splices import splices
@@ -23,7 +23,7 @@ from xstreamcast.run.continuous.shelf import Computed, Emitted, Members, Numbers
 from xstreamcast.run.continuous.written import Written
 from xstreamcast.run.evaluate import Executable
 
-_DECLARED = f' xmlns:stream="{STREAM_NAMESPACE}"'
+_DECLARED = f' xmlns:stream="{STREAM}"'
 
 
 def spliced(part: ast.Expr, journal: Journal, reads: Reads) -> dict[Number, VarName]:
@@ -162,8 +162,8 @@ def _written_hole(members: Members) -> str:
 
 def _hole(region: int) -> Node:
     builder = TreeBuilder()
-    builder.start(STREAM_NAMESPACE, "hole", "stream")
-    builder.namespace("stream", STREAM_NAMESPACE)
+    builder.start(STREAM, "hole", "stream")
+    builder.namespace("stream", STREAM)
     builder.attribute("", "id", str(region))
     builder.end()
     return builder.finish().root

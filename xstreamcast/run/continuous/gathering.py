@@ -95,9 +95,11 @@ def gather(walk: Walk, row: int, state: int, above: Above | None, around: tuple[
         room -= 1
         if filling is not None:
             runs.due[run] = None
+            runs.gathered.add(number)
         row += size + 1
     for run in made:
         count = len(run.numbers)
-        run.outcomes, run.shown, run.met, run.single = [None] * count, [None] * count, [0] * count, [False] * count
+        run.outcomes, run.shown = [None] * count, [None] * count
+        run.met, run.single = bytearray(count), bytearray(count)
         runs.standing += count
     return row

@@ -8,12 +8,12 @@ wrapper, so that they are the same in a tree of its own and in one that it share
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.cast.regions import Grown
-from xstreamcast.model.change import STREAM_NAMESPACE
-from xstreamcast.model.content import Opened, write_content
+from xstreamcast.model.content import Opened, declarations, write_content
+from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.parse import parse
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from xstreamcast.model.tree import Tree
 
 TREE_BUDGET: Final = 32 << 20
-"""Bytes of trees that are kept; beyond, the oldest are dropped."""
+"""Bytes of trees that are kept, unless another budget is given; beyond, the oldest are dropped."""
 TOGETHER: Final = 1 << 20
 """Bytes of content that the kernel parses at a time."""
 KERNEL_FROM: Final = 1 << 16
@@ -29,9 +29,10 @@ KERNEL_FROM: Final = 1 << 16
 LOAD_FROM: Final = 1 << 20
 """Bytes of content from which it is worth loading it."""
 
-_WRAP: Final = f'<w xmlns:stream="{STREAM_NAMESPACE}">'.encode()
-_MANY: Final = f'<ws xmlns:stream="{STREAM_NAMESPACE}"><w>'.encode()
+_WRAP: Final = f'<w xmlns:stream="{STREAM}">'.encode()
+_MANY: Final = f'<ws xmlns:stream="{STREAM}"><w>'.encode()
 _NEXT: Final = b"</w><w>"
+_NO_NAMES: Final[Mapping[str, str]] = {}
 _ROW: Final = 40  # bytes of a row: the columns, and the value's place
 
 
@@ -49,12 +50,18 @@ def parse_document(data: bytes) -> Tree:
     return parse_tree(data)
 
 
+def _is_bare(filling: Filling) -> bool:
+    """Whether there is no tree of a filling."""
+    return filling.grown is None or filling.grown.tree is None
+
+
 class Grove:
     """The trees of one table of regions. ``held``: their bytes, about; ``parsed``: how many contents were parsed."""
 
     def __init__(self, regions: Regions) -> None:
         self._regions = regions
         self._grown: dict[Grown, None] = {}
+        self.budget = TREE_BUDGET
         self.held = 0
         self.parsed = 0
 
@@ -74,16 +81,17 @@ class Grove:
 
     def _alone(self, filling: Filling) -> Grown:
         data = self.content(filling)
-        if _worth(len(data)):
+        if not filling.native and _worth(len(data)):
             self._together([(filling, data)])
             assert filling.grown is not None
             return filling.grown
-        return self.plant(filling, self.sprout(data), len(data))
+        return self.plant(filling, self.sprout(data, filling.native or {}), len(data))
 
-    def sprout(self, data: bytes) -> Tree:
-        """The tree of a small content, its wrapper in row 1."""
+    def sprout(self, data: bytes, around: Mapping[str, str] = _NO_NAMES) -> Tree:
+        """The tree of a small content, its wrapper in row 1, on which the namespaces ``around`` it are declared."""
         self.parsed += 1
-        tree: Tree = parse(_WRAP + data + b"</w>")[0]
+        wrap = _WRAP if not around else _WRAP[:-1] + declarations(around) + b">"
+        tree: Tree = parse(wrap + data + b"</w>")[0]
         return tree
 
     def plant(self, filling: Filling, tree: Tree, length: int) -> Grown:
@@ -93,14 +101,14 @@ class Grove:
         return grown
 
     def _take(self, tree: Tree, length: int) -> Grown:
-        for row in [row for row, declared in tree.namespaces.items() if STREAM_NAMESPACE in declared.values()]:
-            others = {p: u for p, u in tree.namespaces.pop(row).items() if u != STREAM_NAMESPACE}
+        for row in [row for row, declared in tree.namespaces.items() if STREAM in declared.values()]:
+            others = {p: u for p, u in tree.namespaces.pop(row).items() if u != STREAM}
             if others:
                 tree.namespaces[row] = others
         grown = Grown(tree, _ROW * len(tree) + length)
         self._grown[grown] = None
         self.held += grown.size
-        while self.held > TREE_BUDGET and len(self._grown) > 1:
+        while self.held > self.budget and len(self._grown) > 1:
             self._fell(next(iter(self._grown)))
         return grown
 
@@ -119,7 +127,7 @@ class Grove:
 
     def ready(self, fillings: Iterable[Filling]) -> None:
         """Parse what is to be looked at, together, where that is worth while."""
-        waiting = {id(one): one for one in fillings if one.grown is None or one.grown.tree is None}
+        waiting = {id(one): one for one in fillings if not one.native and _is_bare(one)}
         if len(waiting) < 2:
             return
         contents = [(one, self.content(one)) for one in waiting.values()]

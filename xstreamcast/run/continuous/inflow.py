@@ -69,6 +69,8 @@ class Inflow:
         self.forwards = True
         """Whether holes of what an answer copies are told as holes; not by who keeps it as a list of items (Spark)."""
         self.fixed: Fixed | None = None
+        self.memory: int | None = None
+        """Bytes of memory for the contents of all streams, and their trees."""
         self._keeps_all = False
         self._retained: dict[str, list[Structure | None]] = {}
         self._late = lateness if isinstance(lateness, Mapping) else {"": lateness} if lateness is not None else {}
@@ -83,6 +85,8 @@ class Inflow:
             made = self.associations[stream] = Association(structure, self.report)
             made.keeps_all = self._keeps_all
             made.fixed = self.fixed
+            if self.memory is not None:
+                made.limit(self.memory // max(1, len({name for query in self.queries for name in query.streams})))
             made.is_followed = self._all_begun
             if self.clock != "event":
                 made.advance(self._now)

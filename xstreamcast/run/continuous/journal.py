@@ -105,7 +105,7 @@ class Journal(Continuous):
 
     def let_go(self, member: Member) -> None:
         """Nothing of a member can change any more, and it has been told."""
-        self._frames.pop(member, None)
+        self.frames.pop(member, None)
 
     def part(self, part: Unit | Executable, reads: Iterable[Number]) -> list[Item]:
         """The items of a part of the output; ``reads``: the units that it looks at."""

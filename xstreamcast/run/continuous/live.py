@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from xstreamcast.cast.regions import Filling, Region, Regions, Report
 from xstreamcast.model.change import ROOT, Change, ContentChange, Eos
+from xstreamcast.model.content import Opened
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.model.time import START, Interval, event_lifespan
 from xstreamcast.run.continuous.grove import Grove
@@ -27,6 +28,7 @@ from xstreamcast.run.continuous.mounts import (
     Member,
     Mount,
     Occurrence,
+    hand_down,
     lifespan_attributes,
     side_by_side,
 )
@@ -34,8 +36,9 @@ from xstreamcast.run.continuous.order import Entry, Sequence
 from xstreamcast.run.continuous.rooted import make_room, take_root
 from xstreamcast.run.continuous.route import Route
 from xstreamcast.run.continuous.runs import Inner, Run, Runs, rooted_key
+from xstreamcast.run.continuous.siblings import home_of
 from xstreamcast.run.continuous.walk import Walk
-from xstreamcast.scan.automaton import DOCUMENT_STATE
+from xstreamcast.scan.tables import DOCUMENT_STATE
 
 if TYPE_CHECKING:
     from xstreamcast.errors import Place
@@ -98,7 +101,8 @@ class Live(Regions):
         self.top: dict[int, Sequence[Any]] = {
             unit: Sequence(route.monoid(unit), home=Home(self, unit, None)) for unit in route.outermost
         }
-        self.root.content = self.top
+        counted = {unit: Sequence(route.monoid(unit), home=home_of(self, unit, None)) for unit in route.counted}
+        self.root.content = self.top | counted if counted else self.top
         self.whole = Member(route.document, None, None, 0, DOCUMENT_STATE, None)
         """Stands for a reader of the whole document."""
         if route.document in route.role(DOCUMENT_STATE).reads:
@@ -210,8 +214,12 @@ class Live(Regions):
         # A stretch of a file goes in by runs: what is here for its holes, or stands alone, is parsed together.
         if self.rooted and self.runs.taking:
             filled = take_root(self.runs, filled)
-        self.ready([filling for number, filling in filled if self._is_walked(number, filling)])
+        self.runs.gathered.clear()
+        known = filled if self.rooted or not self.runs.units else [one for one in filled if one[0] in holes]
+        self.ready([filling for number, filling in known if self._is_walked(number, filling)])
         for number, filling in filled:
+            if number in self.runs.gathered and number not in self.passed:
+                continue
             shown = holes.get(number)
             if shown is None or number in self.passed:
                 self._place(number, filling.tsid)
@@ -228,28 +236,31 @@ class Live(Regions):
 
     def _is_walked(self, number: int, filling: Filling) -> bool:
         """Whether a content that has come will be walked through."""
+        content = filling.content
+        if type(content) is Opened and content.marks is None and type(self.holes.get(number)) is Run:
+            return False
         if not self.wants(filling.tsid, number):
             return False
         if not self.runs.units:
             return True
         if number in self.holes:
             return self.runs.parts(number, filling)
-        return self.rooted and filling.tsid in self.route.rooted
+        return filling.tsid in self.route.rooted
 
-    def _record(self, occurrence: Occurrence, filling: Filling) -> bool:
-        """Mount a content that is just one record, as most are: what :meth:`sync` would come to. Whether it is one."""
+    def _record(self, occurrence: Occurrence, filling: Filling, key: tuple[Any, ...] = (0,)) -> bool:
+        """Mount a content that is just one record, as most are, as :meth:`_mount` would. Whether it is one."""
         if occurrence.mounts or not self.route.filler(occurrence.state, filling.tsid) or filling.has_holes:
             return False
         tree, base = self.grove.tree(filling)
-        if tree.size[base] != tree.size[base + 1] + 1 or tree.kind[base + 1] != ELEMENT:
+        if not tree.size[base] or tree.size[base] != tree.size[base + 1] + 1 or tree.kind[base + 1] != ELEMENT:
             return False
         state = self.route.element(occurrence.state, tree.name[base + 1])
         unit = self.route.record(state)
         content = occurrence.content.get(unit)
         if content is None or content.root.children or len(occurrence.content) > 1:
             return False
-        mount = Mount(occurrence, filling, (0,), None, self.grove)
-        entry: Entry[Any] = Entry(None, content.monoid.zero, ((0,), 0))
+        mount = Mount(occurrence, filling, key, None, self.grove)
+        entry: Entry[Any] = Entry(None, content.monoid.zero, (key, 0))
         entry.item = member = Member(unit, occurrence.above, mount, 1, state, entry)
         entry.block = content.root
         content.root.children.append(entry)
@@ -259,6 +270,33 @@ class Live(Regions):
         self.dirty[member] = None
         self.walked += 1
         self.disturb(occurrence)
+        return True
+
+    def _one_for_one(self, occurrence: Occurrence, gone: Mount | None, fresh: Fresh) -> bool:
+        """A content comes to a place where there is nothing, or one record and nothing else, of one unit.
+
+        What this added, the member that comes adds until it has been evaluated: sums are gone through once.
+        """
+        if len(occurrence.content) != 1 or len(occurrence.mounts) != (gone is not None):
+            return False
+        ((key, filling, lifespan),), (content,) = fresh, occurrence.content.values()
+        if content.place is None or content.place.block is None:
+            return False
+        if gone is not None:
+            if gone.filling is filling or not gone.is_record(content):
+                return False
+            (member,) = gone.members
+            content.root.children.clear()
+            content.root.total, member.entry.block = content.monoid.zero, None
+            del occurrence.mounts[id(gone.filling)]
+            self.dirty.pop(member, None)
+            self.gone.append(member)
+            self.grove.drop(gone.filling)
+            self.pass_no_more(gone)
+        if lifespan is not None or not self._record(occurrence, filling, key):
+            self._mount(occurrence, filling, key, lifespan, {})
+            self.disturb(occurrence)
+        hand_down(content)
         return True
 
     def _root(self, number: int) -> None:
@@ -336,6 +374,10 @@ class Live(Regions):
                 self.runs.open_in(mount)
                 self._settle(occurrence, [mount], [])
 
+    def passes_over(self, number: int, filling: Filling) -> bool:
+        """Whether a filling need not be looked at where it is not the newest."""
+        return filling.tsid in self.newest
+
     def ready(self, fillings: Iterable[Filling]) -> None:
         """Some fillings are to be looked at: parse them together."""
         self.grove.ready(fillings)
@@ -348,7 +390,7 @@ class Live(Regions):
         seen = region.visible(self.now)
         if self.newest and len(seen) > 1:
             last = {one[1].tsid: one[0] for one in sorted(seen, key=itemgetter(0))}
-            seen = [one for one in seen if one[1].tsid not in self.newest or one[0] == last[one[1].tsid]]
+            seen = [one for one in seen if one[0] == last[one[1].tsid] or not self.passes_over(occurrence.id, one[1])]
         if occurrence.inline:
             return seen
         if self.rooted:
@@ -394,6 +436,8 @@ class Live(Regions):
 
     def _settle(self, occurrence: Occurrence, gone: list[Mount], fresh: Fresh) -> None:
         if not gone and not fresh:
+            return
+        if len(fresh) == 1 and len(gone) <= 1 and self._one_for_one(occurrence, gone[0] if gone else None, fresh):
             return
         kept: dict[int, list[Occurrence]] = {}
         for mount in gone:

@@ -19,8 +19,10 @@ from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Plan, Strategy
 from xstreamcast.plan.modes.rewrite import ENDED
 from xstreamcast.plan.sources import sources_of
+from xstreamcast.run.continuous.assemble import begin
 from xstreamcast.run.continuous.marks import Mark, Watermark, mark_hole, mark_living, on_the_way, register, takes_more
 from xstreamcast.run.continuous.mounts import HOLE, ID, MUTABLE, TSID, lifespan_attributes
+from xstreamcast.run.temporal import instant_of
 from xstreamcast.run.units import Parts
 
 if TYPE_CHECKING:
@@ -119,9 +121,7 @@ class _Marking:
 
     def element(self, tree: Tree, row: int, inline: Iterator[Region], lifespan: Interval | None, more: bool) -> None:
         builder = self.builder
-        builder.open(tree.name[row], tree.prefix[row])
-        for prefix, uri in tree.namespaces.get(row, {}).items():
-            builder.namespace(prefix, uri)
+        begin(builder, tree, row)
         at, end = row + 1, row + tree.size[row]
         while at <= end and tree.kind[at] == ATTRIBUTE:
             builder.put_attribute(tree.name[at], tree.value[at] or "", tree.prefix[at])
@@ -154,7 +154,7 @@ class Anew:
             uri = source.uri or ""
             evaluation.bind(source.variable, views[uri] if source.stream else stored(uri))
         for name, (stream, way) in self.modes.asked:
-            evaluation.given[name] = [on_the_way(views[stream], way)]
+            evaluation.given[name] = [on_the_way(views[stream], way, instant_of(evaluation.now))]
         if self.modes.ended:
             evaluation.given[ENDED] = [ended]
         return list(evaluation.run(self.program))

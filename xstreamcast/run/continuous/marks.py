@@ -17,15 +17,17 @@ from xstreamcast.model.names import ATTRIBUTE, ELEMENT, intern, name_kind, name_
 from xstreamcast.model.time import START
 from xstreamcast.model.tree import Node, Tree
 from xstreamcast.plan.modes.ways import MODES, OPEN, Way, parse_way
-from xstreamcast.run.temporal import VT_TO
+from xstreamcast.run.temporal import VT_TO, instant_of, lifespan, timed
 from xstreamcast.scan.path import NODE, NodeTest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from xstreamcast.cast.regions import Region
+    from xstreamcast.functions.context import DynamicContext
     from xstreamcast.model.structure import Structure, Tag
-    from xstreamcast.model.time import Instant
+    from xstreamcast.model.time import Instant, Interval
+    from xstreamcast.run.continuous.horizon import Horizon
 
 States = frozenset[int]
 """Where on a way an element stands: the numbers of the steps that may be taken from it; at the end, all of them."""
@@ -193,8 +195,20 @@ def ends(way: Way, states: States) -> bool:
     return any(step.axis == "attribute" and step.test.matches(ATTRIBUTE, *named) for step in ahead)
 
 
-def on_the_way(node: Node, way: Way) -> bool:
-    """Whether there is an open hole on a way from a node."""
+def in_window(way: Way, states: States, span: Interval, now: Instant, horizon: Horizon | None = None) -> States:
+    """Where an element with a lifespan stands: nowhere at the end of a way, if it has ended before the window there."""
+    last = len(way.steps)
+    if last in states and way.windowed:
+        passes = way.passes(span.end, span.end_closed)
+        if passes <= now:
+            return states - {last}
+        if horizon is not None:
+            horizon.reaches(passes)
+    return states
+
+
+def on_the_way(node: Node, way: Way, now: Instant, horizon: Horizon | None = None) -> bool:
+    """Whether there is an open hole on a way from a node; the horizon hears when that may be otherwise."""
     tree, top = node[0], node[1]
     marks = _MARKS.get(tree)
     if marks is None:
@@ -202,7 +216,12 @@ def on_the_way(node: Node, way: Way) -> bool:
     if tree.kind[top] == ATTRIBUTE:
         return bool(way.within) and tree.name[top] == VT_TO and top - tree.up[top] in marks.living
     end = top + tree.size[top]
-    known: dict[int, States] = {top: begun(way, tree.name[top])}
+
+    def lived(row: int, found: States) -> States:
+        element = Node((tree, row))
+        return in_window(way, found, lifespan(element), now, horizon) if way.windowed and timed(element) else found
+
+    known: dict[int, States] = {top: lived(top, begun(way, tree.name[top]))}
 
     def states(row: int) -> States:
         chain = []
@@ -211,7 +230,7 @@ def on_the_way(node: Node, way: Way) -> bool:
             row -= tree.up[row]
         found = known[row]
         for below in reversed(chain):
-            found = known[below] = entered(way, found, tree.name[below])
+            found = known[below] = lived(below, entered(way, found, tree.name[below]))
         return found
 
     return any(
@@ -220,10 +239,10 @@ def on_the_way(node: Node, way: Way) -> bool:
     ) or any(top <= row <= end and ends(way, states(row)) for row in marks.living)
 
 
-def open_holes(items: Iterable[Item], spelled: str) -> bool:
+def open_holes(context: DynamicContext, items: Iterable[Item], spelled: str) -> bool:
     """The function itself. What is no node of such a tree has no holes."""
-    way = parse_way(spelled)
-    return any(isinstance(item, Node) and on_the_way(item, way) for item in items)
+    way, now = parse_way(spelled), instant_of(context.moment)
+    return any(isinstance(item, Node) and on_the_way(item, way, now, context.horizon) for item in items)
 
 
 def register() -> None:
@@ -231,5 +250,5 @@ def register() -> None:
     from xstreamcast.functions import registry
 
     name = QName(MODES, OPEN, "")
-    entry = FunctionEntry(name, parse_parameters("item()*, xs:string"), parse_type("xs:boolean"), open_holes)
+    entry = FunctionEntry(name, parse_parameters("item()*, xs:string"), parse_type("xs:boolean"), open_holes, True)
     registry._entries[MODES, OPEN, entry.arity] = entry

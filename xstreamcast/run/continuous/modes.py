@@ -12,19 +12,32 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.change import Eos
 from xstreamcast.model.names import DOCUMENT
+from xstreamcast.model.time import NOW, event_lifespan, parse_instant, version_lifespan
 from xstreamcast.plan.modes.rewrite import ENDED
 from xstreamcast.plan.modes.ways import MODES, parse_way
 from xstreamcast.run.continuous.derived import Bodied
 from xstreamcast.run.continuous.journal import Journal
-from xstreamcast.run.continuous.marks import Mark, States, Watermark, begun, entered, is_open, register, takes_more
+from xstreamcast.run.continuous.marks import (
+    Mark,
+    States,
+    Watermark,
+    begun,
+    entered,
+    in_window,
+    is_open,
+    register,
+    takes_more,
+)
 from xstreamcast.run.continuous.noted import Noted
+from xstreamcast.run.continuous.sealing import Sealed
 from xstreamcast.run.continuous.sums import every
+from xstreamcast.run.temporal import VT_FROM, VT_TO, instant_of
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Filling
     from xstreamcast.model.change import Change
     from xstreamcast.model.structure import Structure
-    from xstreamcast.model.time import Instant
+    from xstreamcast.model.time import Instant, Interval
     from xstreamcast.plan.algebra import VarName
     from xstreamcast.plan.modes.rewrite import Modes
     from xstreamcast.plan.modes.ways import Way
@@ -47,6 +60,12 @@ class Marked(Noted):
         self._witnesses: dict[Way, Occurrence] = {}
         super().__init__(*args, **given)
         self._mark(self.root)
+
+    def passes_over(self, number: int, filling: Filling) -> bool:
+        """… if it has no holes that could be asked for; nor could its end, where its hole is open by itself."""
+        if not super().passes_over(number, filling) or filling.has_holes:
+            return False
+        return all(place.tsid in (None, filling.tsid) for place in self.at(number))
 
     def follow(self, change: Change) -> None:
         super().follow(change)
@@ -109,14 +128,15 @@ class Marked(Noted):
             known = self._marks[tag] = Mark(tag, structure, self.clock)
         return known
 
-    def waits(self, way: Way) -> bool:
+    def waits(self, way: Way, now: Instant) -> bool:
         """Whether there is an open hole on a way from the document."""
         witness = self._witnesses.get(way)
-        if witness is not None and way.until is None and witness in self.pending and _is_shown(witness):
+        lasts = way.until is None and not way.windowed
+        if witness is not None and lasts and witness in self.pending and _is_shown(witness):
             return True
         known: dict[Above | None, States] = {None: begun(way, DOCUMENT)}
         for occurrence, mark in [(one, one.open) for one in self.pending]:
-            states = _states(way, occurrence.above, known)
+            states = _states(way, occurrence.above, known, now)
             if mark is not None and is_open(way, states, mark) and _is_shown(occurrence):
                 self._witnesses[way] = occurrence
                 return True
@@ -124,7 +144,7 @@ class Marked(Noted):
         return False
 
 
-def _states(way: Way, above: Above | None, known: dict[Above | None, States]) -> States:
+def _states(way: Way, above: Above | None, known: dict[Above | None, States], now: Instant) -> States:
     chain: list[Above] = []
     while above not in known:
         assert above is not None
@@ -132,8 +152,19 @@ def _states(way: Way, above: Above | None, known: dict[Above | None, States]) ->
         above = above.parent
     states = known[above]
     for one in reversed(chain):
-        states = known[one] = entered(way, states, one.name)
+        states = entered(way, states, one.name)
+        span = _lifespan(one) if way.windowed else None
+        known[one] = states = states if span is None else in_window(way, states, span, now)
     return states
+
+
+def _lifespan(above: Above) -> Interval | None:
+    """That of an element that is a version or an event."""
+    ends = {name: parse_instant(value) for name, _, value in above.attributes if name in (VT_FROM, VT_TO)}
+    if VT_FROM not in ends:
+        return None
+    begin, end = ends[VT_FROM], ends.get(VT_TO, NOW)
+    return event_lifespan(begin) if begin == end else version_lifespan(begin, end)
 
 
 def _is_shown(occurrence: Occurrence) -> bool:
@@ -165,7 +196,16 @@ class Modal(Journal):
         super().__init__(*args, **given)
 
     def _bulk(self) -> None:
-        """Every hole may be asked whether it is open: none stands in a run."""
+        """Every hole may be asked whether it is open: none stands in a run.
+
+        What is closed with all that is in it has no open holes. It may be let go of where nothing is asked of the
+        documents as a whole: that will be answered otherwise.
+        """
+        asked = {ENDED, *[name for name, _ in self.modes.asked]}
+        for where in self._alone():
+            parts = descendants(self._unit(where).items)
+            if not any(isinstance(part, ast.VarRef) and part.name.expanded in asked for part in parts):
+                self.sealable.add(where)
 
     def close(self, stream: str) -> None:
         """A stream is at its end."""
@@ -188,7 +228,7 @@ class Modal(Journal):
         found: dict[VarName, bool] = {}
         lives = {name: live for name, live in self.live.items() if isinstance(live, Marked)}
         for name, (stream, way) in self.modes.asked:
-            found[name] = lives[stream].waits(way) if stream in lives else False
+            found[name] = lives[stream].waits(way, instant_of(self.evaluation.now)) if stream in lives else False
         if self.modes.ended:
             found[ENDED] = all(live.at_end for live in lives.values())
         if found != self.answers:
@@ -211,7 +251,7 @@ class Modal(Journal):
     def _look_again(self) -> None:
         for live in self.live.values():
             for sequence in live.top.values():
-                live.dirty.update(dict.fromkeys(every(sequence)))
+                live.dirty.update(dict.fromkeys([one for one in every(sequence) if not isinstance(one, Sealed)]))
         for derived in self.derived.values():
             if isinstance(derived, Bodied):
                 derived.again()

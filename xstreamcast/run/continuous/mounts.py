@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from xstreamcast.model.change import STREAM_NAMESPACE
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, intern, name_uri
+from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.time import Interval, format_instant
 from xstreamcast.run.temporal import VT_FROM, VT_TO
 
@@ -24,27 +24,38 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.order import Entry, Sequence
     from xstreamcast.run.continuous.runs import Run
 
-HOLE: Final = intern(ELEMENT, STREAM_NAMESPACE, "hole")
-MUTABLE: Final = intern(ELEMENT, STREAM_NAMESPACE, "mutable")
+HOLE: Final = intern(ELEMENT, STREAM, "hole")
+MUTABLE: Final = intern(ELEMENT, STREAM, "mutable")
 ID: Final = intern(ATTRIBUTE, "", "id")
 TSID: Final = intern(ATTRIBUTE, "", "tsid")
 
 Attributes = tuple[tuple[int, int, str], ...]
+Namespaces = tuple[tuple[str, str], ...]
+"""Prefixes and what they stand for; "" takes a prefix out of scope."""
 
 
 class Above:
     """An element around something: what a record sees of its ancestors."""
 
-    __slots__ = ("attributes", "below", "header", "name", "parent", "plain", "prefix")
+    __slots__ = (
+        "attributes", "below", "declares", "default", "header", "name", "namespaces", "parent", "plain", "prefix",
+    )  # fmt: skip
 
-    def __init__(self, parent: Above | None, name: int, prefix: int, attributes: Attributes) -> None:
+    def __init__(
+        self, parent: Above | None, name: int, prefix: int, attributes: Attributes, namespaces: Namespaces = ()
+    ) -> None:
         self.parent = parent
         self.name = name
         self.prefix = prefix
         self.attributes = attributes
+        self.namespaces = namespaces
+        self.declares: bool = bool(namespaces) or (parent is not None and parent.declares)
+        """Whether it or those around it declare namespaces, which are in scope below."""
+        self.default: str = dict(namespaces).get("", "" if parent is None else parent.default)
+        """The default namespace below it."""
         self.below: dict[tuple[int, int], Above] = {}
-        """Those in it that show no attributes, by name and prefix: one for all."""
-        self.plain: bool = (parent is None or parent.plain) and not (prefix or name_uri[name])
+        """Those in it that show no attributes and declare nothing, by name and prefix: one for all."""
+        self.plain: bool = (parent is None or parent.plain) and not (prefix or name_uri[name] or self.default)
         """Whether neither it nor those around it are in a namespace, nor any of their attributes."""
         if attributes and self.plain:
             self.plain = not any(other or name_uri[attribute] for attribute, other, _ in attributes)
@@ -57,7 +68,9 @@ class Above:
         while mine is not other:
             if mine is None or other is None:
                 return False
-            if (mine.name, mine.attributes) != (other.name, other.attributes):
+            if (mine.name, mine.prefix, mine.attributes) != (other.name, other.prefix, other.attributes):
+                return False
+            if mine.namespaces != other.namespaces:
                 return False
             mine, other = mine.parent, other.parent
         return True
@@ -67,9 +80,11 @@ class Member:
     """One record of a unit where it stands now.
 
     ``outcome``: the items its last evaluation gave; None before the first. ``inner``: of a frame, by unit, its members.
+    ``asleep``: nothing comes of it, whatever is in it, as long as those are as they are. ``twin``: of an instance that
+    is chosen by its number, the member that is counted for it, and the other way round.
     """
 
-    __slots__ = ("above", "entry", "inner", "mount", "outcome", "row", "state", "unit")
+    __slots__ = ("above", "asleep", "entry", "inner", "mount", "outcome", "row", "state", "twin", "unit")
 
     def __init__(self, unit: int, above: Above | None, mount: Any, row: int, state: int, entry: Any) -> None:
         self.unit = unit
@@ -80,6 +95,18 @@ class Member:
         self.entry: Entry[Any] = entry
         self.outcome: Any = None
         self.inner: dict[int, Sequence[Any]] | None = None
+        self.asleep = False
+        self.twin: Member | None = None
+
+
+class Nested:
+    """What a frame shares with the frame around it: the place that its members have among those of that one."""
+
+    __slots__ = ("content", "places")
+
+    def __init__(self, unit: int, place: Entry[Any], content: Sequence[Any]) -> None:
+        self.places = {unit: place}
+        self.content = {unit: content}
 
 
 _NONE: Final[dict[int, int]] = {}
@@ -114,6 +141,18 @@ class Mount:
     def tree(self) -> tuple[Tree, int]:
         """The tree that the content is in, and the row of its wrapper there."""
         return self.grove.tree(self.filling)
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether no holes are looked into here, and nobody around looks into it: whose it is looks at it once."""
+        return not self.holes and not self.runs and next(self.occurrence.readers(), None) is None
+
+    def is_record(self, content: Sequence[Any]) -> bool:
+        """Whether one record is all that has been found in it, and stands alone in a sequence."""
+        if self.holes or self.runs or len(self.members) != 1 or len(self.entries) != 1:
+            return False
+        children = content.root.children
+        return len(children) == 1 and children[0] is self.members[0].entry
 
 
 _NOBODY: tuple[Any, ...] = ()
@@ -152,10 +191,22 @@ class Occurrence:
         """The members whose evaluation reads it, in all the contents around."""
         occurrence = self
         while True:
-            yield from occurrence.around
+            for member in occurrence.around:
+                if not member.asleep:
+                    yield member
             if occurrence.parent is None:
                 return
             occurrence = occurrence.parent.occurrence
+
+
+def hand_down(content: Sequence[Any]) -> None:
+    """What has come to a place, if it is one member, adds what the place added before until it has been evaluated."""
+    place, children = content.place, content.root.children
+    assert place is not None
+    if len(children) == 1 and isinstance(children[0].item, Member):
+        content.update(children[0], place.summary)
+    elif place.summary is not content.total:
+        place.sequence.update(place, content.total)
 
 
 def side_by_side(occurrence: Occurrence) -> Iterator[Occurrence]:

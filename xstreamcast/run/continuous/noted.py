@@ -9,7 +9,7 @@ from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.names import ELEMENT, TEXT, name_local
 from xstreamcast.run.continuous.labels import in_order
 from xstreamcast.run.continuous.live import HOLE, MUTABLE, Live, Member, Mount, Occurrence
-from xstreamcast.scan.automaton import DEAD
+from xstreamcast.scan.tables import DEAD
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Filling

@@ -78,8 +78,8 @@ class Block(Generic[S]):
 class Sequence(Generic[S]):
     """A sequence of entries in order. ``place``: the entry of another sequence that this one fills, if any.
 
-    ``home``: whose sequence an outermost one is; its ``moved()`` is called at every change. ``touched`` counts the
-    blocks that changes have visited: what a test holds against log n.
+    ``home``: whose sequence it is, of an outermost one and of those in frames; its ``moved()`` is called at every
+    change. ``touched`` counts the blocks that changes have visited: what a test holds against log n.
     """
 
     __slots__ = ("home", "monoid", "place", "root", "touched")
@@ -282,11 +282,9 @@ class Sequence(Generic[S]):
     def _put(self, block: Block[S], at: int, entry: Entry[S]) -> Entry[S]:
         block.children.insert(at, entry)
         entry.block = block
-        if len(block.children) > WIDTH:
-            self._split(block)
-            self._resum(entry.block)
-        elif not entry.hidden:
+        if not entry.hidden:
             self._added(block, entry.summary)
+        self._split(block)
         return entry
 
     def remove(self, entry: Entry[S]) -> None:
@@ -300,8 +298,8 @@ class Sequence(Generic[S]):
         elif not entry.hidden:
             self._taken(block, entry.summary)
 
-    def replace(self, entry: Entry[S], entries: list[Entry[S]]) -> None:
-        """Put others, up to WIDTH, where one stood that is not hidden."""
+    def divide(self, entry: Entry[S], entries: list[Entry[S]]) -> None:
+        """Put others, up to WIDTH, that add the same where one stood that is not hidden. It may be among them."""
         block = entry.block
         assert block is not None
         at = block.children.index(entry)
@@ -309,14 +307,8 @@ class Sequence(Generic[S]):
         entry.block = None
         for other in entries:
             other.block = block
-        if len(block.children) > WIDTH or not entries:
-            self._split(block)
-            self._resum(block)
-        else:
-            summary = self.monoid.zero
-            for other in entries:
-                summary = summary if other.hidden else self.monoid.add(summary, other.summary)
-            self._changed(block, entry.summary, summary)
+        self._split(block)
+        self._stirred()
 
     def update(self, entry: Entry[S], summary: S) -> None:
         """An entry adds something else from now on."""
@@ -366,37 +358,43 @@ class Sequence(Generic[S]):
 
     def _upward(self) -> None:
         """The sequence around learns the new total, or whose sequence it is."""
+        if self.home is not None:
+            self.home.moved()
         if self.place is None:
-            if self.home is not None:
-                self.home.moved()
-        elif self.place.block is not None:
+            return
+        if self.place.block is not None:
             self.place.sequence.update(self.place, self.root.total)
         else:
             self.place.summary = self.root.total
 
     def _stirred(self) -> None:
         """Something in it is another, though no sum is: only whose sequence it is learns of it."""
-        sequence = self
-        while (place := sequence.place) is not None:
-            if place.block is None or place.hidden:
-                return
-            sequence = place.sequence
-        if sequence.home is not None:
-            sequence.home.moved()
+        sequence: Sequence[S] | None = self
+        while sequence is not None:
+            if sequence.home is not None:
+                sequence.home.moved()
+            place = sequence.place
+            sequence = None if place is None or place.block is None or place.hidden else place.sequence
 
     # ---------------------------------------------------------------------------------------------- balance
 
     def _split(self, block: Block[S]) -> None:
+        """Divide a block that has too many children, and those around it: what is summed is the half that leaves."""
+        less = self.monoid.less
         while len(block.children) > WIDTH:
             half = len(block.children) // 2
             other = self._block(block.leaf, block.children[half:])
             del block.children[half:]
-            self._sum(block)
             parent = block.parent
             if parent is None:
-                parent = Block(False, [block], self.monoid.zero)
+                parent = Block(False, [block], block.total)
                 block.parent = parent
                 block.owner, parent.owner, self.root = None, self, parent
+            if less is None:
+                self._sum(block)
+            else:
+                block.total = less(block.total, other.total)
+                self.touched += 1
             parent.children.insert(parent.children.index(block) + 1, other)
             other.parent = parent
             block = parent

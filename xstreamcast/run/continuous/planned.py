@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from xstreamcast.plan.algebra import Plan, Strategy
-from xstreamcast.plan.decompose.one_root import names_elements, rests_on_one_root
-from xstreamcast.plan.decompose.plan import plan
+from xstreamcast.plan.decompose.one_root import looks_beside_root, names_elements, rests_on_one_root
+from xstreamcast.plan.decompose.plan import looks_everywhere, plan
 
 if TYPE_CHECKING:
     from xstreamcast.lang import ast
@@ -27,6 +27,7 @@ class Planned:
         self.spelled: dict[str, Structure] = {}
         self._rests_on_one_root = rests_on_one_root(parts)
         self._names_elements = names_elements(parts)
+        self._looks_beside_root = looks_beside_root(parts)
 
     def again(self, associations: Mapping[str, Association]) -> bool:
         """Plan the query by what is known of its streams now; whether that is another plan.
@@ -37,12 +38,15 @@ class Planned:
         forests, structures = self._forests(), self.spelled
         if self._rests_on_one_root and self._names_elements:
             forests |= _odd(associations)
-        if structures or self.plan.strategy is Strategy.PROJECT:
+        if structures or looks_everywhere(self.plan):
             structures = known_structures(associations)
         if (forests, structures) == (self._forests(), self.spelled):
             return False
         self.spelled = structures
-        self.plan = plan(self.module, streams=True, changing=True, forests=forests, structures=structures)
+        made = plan(self.module, streams=True, changing=True, forests=forests, structures=structures)
+        if made == self.plan:
+            return False
+        self.plan = made
         return True
 
     def _forests(self) -> set[str]:
@@ -63,6 +67,8 @@ class Planned:
         rests = self._rests_on_one_root and not self._forests().issuperset(odd)
         if any(rests or associations[name].standing.besides for name in odd):
             return "a stream has other than one element at its top"
+        if self._looks_beside_root and any(one.standing.prolog for one in associations.values()):
+            return "a stream has comments or instructions beside its root element"
         return ""
 
 

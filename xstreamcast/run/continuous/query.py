@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import STREAM
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.change import ROW, Change, to_row
+from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.model.time import START, Instant
@@ -33,28 +33,25 @@ from xstreamcast.plan.explain.changes import recomputed
 from xstreamcast.plan.modes.rewrite import EMISSIONS as EMISSIONS
 from xstreamcast.plan.modes.rewrite import Emission, Modes, rewrite
 from xstreamcast.plan.mutability import fixed_of
-from xstreamcast.plan.retention import EVERYTHING, Keep, retention
+from xstreamcast.plan.retention import Keep, retention
 from xstreamcast.run.continuous.arrivals import arrivals
 from xstreamcast.run.continuous.emit import Output
+from xstreamcast.run.continuous.from_scratch import FromScratch
 from xstreamcast.run.continuous.horizon import looks_at_clock
 from xstreamcast.run.continuous.inflow import CLOCKS, Arriving, Clock, Inflow
 from xstreamcast.run.continuous.journal import Journal, Noted
 from xstreamcast.run.continuous.planned import Planned, known_structures
 from xstreamcast.run.continuous.share import Association, Recomputed
 from xstreamcast.run.continuous.shelf import Emitted
-from xstreamcast.run.continuous.sizes import sizes
-from xstreamcast.run.library import Library
+from xstreamcast.run.continuous.sizes import bytes_of, sizes
 from xstreamcast.run.query import Query, Result, compile
-from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
 from xstreamcast.run.units import Evaluation
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
     from xstreamcast.model.atomic import Item
-    from xstreamcast.model.tree import Node
     from xstreamcast.plan.result.structure import ResultStructure
-    from xstreamcast.run.continuous.marked_view import Anew
 
 ASSUMPTIONS: Final = (None, "rooted")
 
@@ -75,6 +72,7 @@ def continuous(
     lateness: float | Mapping[str, float] | None = None,
     assume: str | None = None,
     fixed: str | Iterable[str] | None = None,
+    memory: int | str | None = None,
     name: str = "answer",
     base_uri: str | None = None,
     report: Report = lambda _: None,
@@ -91,13 +89,14 @@ def continuous(
     there for their holes only need not be opened (XCQL's QaC+); the law then holds once all parents have come, if
     regions are numbered in document order. ``fixed``: regions that keep the content they had first, by the names or
     paths of their tags, or ``"*"`` for all: later changes of them are ignored, and what is fixed from the root down is
-    not kept once it has been told (``answer()`` may then be gone, ``text()`` is not). ``name`` is the stream's name in
-    the rows of the answer's changes.
+    not kept once it has been told (``answer()`` may then be gone, ``text()`` is not). ``memory``: a number of bytes, or
+    such as ``"2GB"``: beyond it contents of fragments are kept on disk. ``name`` is the stream's name in the rows of
+    the answer's changes.
     ``report`` hears what is odd about the streams, and of changes that were put aside.
     """
     (made,) = continuous_many(
         [text], structures=structures, streams=streams, variables=variables, docs=docs, emit=emit, clock=clock, now=now,
-        lateness=lateness, assume=assume, fixed=fixed, names=[name], base_uri=base_uri, report=report,
+        lateness=lateness, assume=assume, fixed=fixed, memory=memory, names=[name], base_uri=base_uri, report=report,
     ).queries  # fmt: skip
     return made
 
@@ -115,6 +114,7 @@ def continuous_many(
     lateness: float | Mapping[str, float] | None = None,
     assume: str | None = None,
     fixed: str | Iterable[str] | None = None,
+    memory: int | str | None = None,
     names: Iterable[str] = (),
     base_uri: str | None = None,
     report: Report = lambda _: None,
@@ -136,6 +136,7 @@ def continuous_many(
     inflow = Inflow(_structures(structures), clock, now, lateness, report)
     inflow.rooted = assume == "rooted"
     inflow.fixed = fixed_of(fixed)
+    inflow.memory = None if memory is None else bytes_of(memory)
     inflow.sources = {stream: str(source) for stream, source in (streams or {}).items()}
     called = list(names)
     for number, text in enumerate(texts):
@@ -175,16 +176,14 @@ class ContinuousQuery:
         self.name = name
         self.warnings = query.warnings
         self.recomputed = ""
-        self._variables = variables
-        self._docs = docs
         module = query.executable.program.module
         self.modes: Modes = rewrite(module, emit)
+        self._scratch = FromScratch(query, self.modes, inflow, variables, docs)
         parts = [part for one in (module, *module.imported) for part in descendants(one)]
         self.streams = tuple(dict.fromkeys(found for part in parts if (found := _stream(part)) is not None))
         self.timely = any(map(looks_at_clock, parts))
         self._planned = Planned(self.modes.module, parts)
         self._output: Output | None = None
-        self._anew: Anew | None = None
         self._moment: Instant = START
         self._pending: list[Emitted] = []
         self._untold = False
@@ -334,7 +333,7 @@ class ContinuousQuery:
         try:
             if self.modes.emission == "certain":
                 return "" if self.plan.strategy is Strategy.NONE else serialise(self._journal({}).answer())
-            return serialise(self.query(streams=_nothing, docs=self._docs, variables=self._variables).items())
+            return serialise(self._scratch.of_nothing())
         except XStreamError as failure:
             return failure
 
@@ -361,10 +360,8 @@ class ContinuousQuery:
         structure = self.inflow.association(stream).structure
         if structure is None or not isinstance(self._begun().journal, Journal):
             return {}
-        structures = known_structures(self._associations())
-        kept = retention(self.plan, structures).get(stream, {})
-        # Whether something is still open may be asked of what has passed.
-        return kept if self.modes.emission == "eager" else dict.fromkeys(kept, EVERYTHING)
+        asked = [question for _, question in self.modes.asked]
+        return retention(self.plan, known_structures(self._associations()), asked).get(stream, {})
 
     def _begun(self) -> Output:
         if self._output is None:
@@ -417,10 +414,7 @@ class ContinuousQuery:
         return Modal(self.modes, self.plan, self._evaluation(), structures)
 
     def _evaluation(self) -> Evaluation:
-        given = self.query.given(self._variables)
-        library = Library(self.query.executable.program.static.base_uri, self._docs)
-        doors = {"documents": library.document, "resources": library.text}
-        return Evaluation(moment_at(self._moment), given, doors)
+        return self._scratch.evaluation(self._moment)
 
     def _finish(self, stream: str) -> None:
         """A stream has come to its end."""
@@ -494,35 +488,7 @@ class ContinuousQuery:
 
     def _ask(self) -> list[Item]:
         """q(T(γ)), from scratch."""
-        if self.modes.emission != "eager" and not self.inflow.is_over(self._associations() or self.inflow.associations):
-            return self._ask_in_mode()
-        return self._asked()
-
-    def _asked(self) -> list[Item]:
-        if len(self.streams) > 1:
-            for stream in self.streams:  # several streams are in the order in which the query names them first
-                self._view(stream)[0].come_last()
-        found = self.query(streams=self._view, docs=self._docs, variables=self._variables, now=moment_at(self._moment))
-        return found.items()
-
-    def _ask_in_mode(self) -> list[Item]:
-        """… where holes are open. What is not looked into is not certain, and judged as it stands on trial."""
-        if self.plan.strategy is Strategy.NONE:
-            return [] if self.modes.emission == "certain" else self._asked()
-        from xstreamcast.run.continuous.marked_view import Anew, marked_view
-
-        if self._anew is None:
-            self._anew = Anew(self.modes)
-        inflow, evaluation = self.inflow, self._evaluation()
-        views = {
-            name: marked_view(one, self._moment, inflow.watermark, inflow.is_over([name]))
-            for name, one in self._associations().items()
-        }
-        return self._anew.answer(evaluation, views, evaluation.doors["documents"], ended=False)
-
-    def _view(self, stream: str) -> Node:
-        """T(γ) of a stream."""
-        return self.inflow.association(stream).view(stream, self._moment)
+        return self._scratch.answer(self.plan, self.streams, self._associations(), self._moment)
 
     def _tell(self, emitted: list[Emitted]) -> None:
         if not emitted:
@@ -537,11 +503,6 @@ class ContinuousQuery:
 
     def __repr__(self) -> str:
         return f"<ContinuousQuery {' '.join(self.query.text.split())[:60]}>"
-
-
-def _nothing(stream: str) -> Node:
-    """T of a stream of which nothing has come."""
-    return view_of(b"", f"stream:{stream}")
 
 
 def _stream(part: ast.Node) -> str | None:

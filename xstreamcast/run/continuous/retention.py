@@ -5,7 +5,7 @@
 D is the longest window of the queries that follow (:mod:`xstreamcast.plan.retention`). Now never decreases, so no
 answer can see it again; one that comes later than that is let go of as soon as it has come. Of a tag that is seen
 through ``#[last]`` only, events but the newest go; of its versions the table keeps those that a correction could bring
-back.
+back. In the modes certain and optimistic events with holes in them stay: these may be asked whether they are open.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from heapq import heappop, heappush
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any
 
+from xstreamcast.cast.regions import Filling
 from xstreamcast.model.change import ContentChange
 from xstreamcast.model.content import Hole
 from xstreamcast.model.time import START, Instant
 from xstreamcast.plan.retention import EVERYTHING, NEWEST, Keep
 
 if TYPE_CHECKING:
-    from xstreamcast.cast.regions import Filling, Region
+    from xstreamcast.cast.regions import Region
     from xstreamcast.model.change import Change
     from xstreamcast.run.continuous.share import Association
 
@@ -107,7 +108,7 @@ class Retention:
                 self._shed_versions(doc, region, key[0], now)
             elif key in region.events and key[0] is not None:
                 if not self.kept[key[0]].last:
-                    self._let_go(doc, region, region.events.pop(key))
+                    self._shed_event(doc, region, key)
                 else:
                     self._shed_events(doc, region, key[0], now)
 
@@ -115,8 +116,15 @@ class Retention:
         """All but the newest of a tag that has happened."""
         mine = sorted([key for key in region.events if key[0] == tsid and key[1] <= now], key=lambda key: key[1])
         for key in mine:
-            if key[1] < mine[-1][1]:
-                self._let_go(doc, region, region.events.pop(key))
+            lives = [live for live in self.association.followers if live.doc == doc]
+            if key[1] < mine[-1][1] and all(live.passes_over(region.id, region.events[key]) for live in lives):
+                self._shed_event(doc, region, key)
+
+    def _shed_event(self, doc: str, region: Region, key: Timed) -> None:
+        filling = region.events.pop(key)
+        self._let_go(doc, region, filling)
+        if not region.filled:  # the hole that it was in has been, all the same
+            region.current = Filling(None, b"", filling.tsid, None, filling.place)
 
     def _shed_versions(self, doc: str, region: Region, tsid: int, now: Instant) -> None:
         """The versions of a tag that ended before its window."""

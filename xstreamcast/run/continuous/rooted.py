@@ -115,7 +115,7 @@ def _runs(runs: Runs, way: _Way, known: Run | None, fragments: list[Taken]) -> l
         entry: Entry[Any] = Entry(None, None, rooted_key(columns[begin][0]))
         run = entry.item = Run(runs, way.unit, None, way.state, way.above, entry)
         for name, column in zip(COLUMNS, zip(*columns[begin:end], strict=True), strict=True):
-            setattr(run, name, list(column))
+            getattr(run, name).extend(column)
         entry.summary = runs.units[way.unit].total(run.outcomes)
         made.append(run)
     return made

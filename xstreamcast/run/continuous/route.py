@@ -16,13 +16,14 @@ from xstreamcast.model.names import ATTRIBUTE, ELEMENT, intern, name_local, name
 from xstreamcast.model.structure import UNNAMED
 from xstreamcast.run.continuous.mounts import Above
 from xstreamcast.run.continuous.reach import top_tags
-from xstreamcast.scan.automaton import DEAD, DOCUMENT_STATE, Action, Automaton, Target
+from xstreamcast.scan.automaton import Action, Automaton, Target
 from xstreamcast.scan.layout import COMMENT_CLASS, TEXT_CLASS
 from xstreamcast.scan.path import NodeTest, Path, Step
+from xstreamcast.scan.tables import DEAD, DOCUMENT_STATE
 
 if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
-    from xstreamcast.plan.algebra import Unit
+    from xstreamcast.plan.algebra import Choice, Each, Unit
     from xstreamcast.run.continuous.order import Monoid
 
 _DOCUMENT: Final = -2
@@ -67,6 +68,16 @@ class Route:
         whole: Sequence[Target] = (),
     ) -> None:
         self._nests = nests
+        self.each: set[int] = set()
+        """The units whose records may be inside each other, and are members each."""
+        self.within: dict[int, int] = {}
+        """The units inside of these, and of which they are."""
+        self.deep: set[int] = set()
+        """Those whose members an instance has in common with the instances around it."""
+        self.counted: dict[int, Choice] = {}
+        """Those whose members are counted, so that an instance can be chosen by its number among them."""
+        self.shallow: set[int] = set()
+        """The units that look at no more of a record than its name and attributes, unless there is no hole in it."""
         self.units: list[Unit] = []
         self._inside: list[tuple[int, ...]] = []
         self._roots: list[Path] = []
@@ -98,7 +109,22 @@ class Route:
         self._inside.append(())
         if unit.nest is not None and self._nests(unit):
             self._inside[number] = tuple([self._add(inner, unit.nest.path) for inner in unit.nest.units])
+            if unit.nest.each is not None:
+                self._add_each(number, unit.nest.each)
         return number
+
+    def _add_each(self, number: int, each: Each) -> None:
+        self.each.add(number)
+        if not each.reads:
+            self.shallow.add(number)
+        for inner in self._inside[number]:
+            self.within[inner] = number
+            if self.units[inner].variable in each.deep:
+                self.deep.add(inner)
+            if self.units[inner].variable in each.shallow:
+                self.shallow.add(inner)
+            if each.choice is not None and self.units[inner].variable == each.choice.counted:
+                self.counted[inner] = each.choice
 
     def _records(self, number: int, unit: Unit, seen: Sequence[Target]) -> list[Path]:
         """Where the members of a unit are: elements, for these are what content consists of.
@@ -106,7 +132,7 @@ class Route:
         A unit without records looks at single nodes with their ancestors: those it sees. The records of one with a nest
         are those of the units inside; where the nest is not used, an instance is evaluated as one.
         """
-        if unit.nest is not None and (self._inside[number] or not unit.nest.frame):
+        if unit.nest is not None and (number in self.each or self._inside[number] or not unit.nest.frame):
             return [unit.nest.path]
         found = [_element(path) for path in unit.records or [target.path for target in seen]]
         return [path for path in dict.fromkeys(found) if not any(_leads(other, path) for other in found)]

@@ -14,7 +14,9 @@ their tags have no content around them (:mod:`~xstreamcast.run.continuous.rooted
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from xstreamcast.model.content import Opened
@@ -33,8 +35,13 @@ _CLOSED: Final = ord(">")
 _BESIDE: Final = frozenset(b"-?]")
 """What may come before the last bracket of a comment, an instruction or a marked section."""
 _TOLD: Final = object()
+_NOT_DUE: Final = object()
 Identity = tuple[Any, ...]
 COLUMNS: Final = ("numbers", "tsids", "rows", "fillings", "inside", "outcomes", "met", "single", "shown")
+
+
+def _length(stretch: tuple[int, int]) -> int:
+    return stretch[1] - stretch[0]
 
 
 def rooted_key(number: int) -> tuple[tuple[int, int], int]:
@@ -73,12 +80,12 @@ class Run:
         self.entry = entry
         self.numbers: list[int] = []
         self.tsids: list[int | None] = []
-        self.rows: list[int] = []
+        self.rows = array("i")
         self.fillings: list[Filling | None] = []
         self.inside: list[tuple[int, ...]] = []
         self.outcomes: list[Any] = []
-        self.met: list[int] = []
-        self.single: list[bool] = []
+        self.met = bytearray()
+        self.single = bytearray()
         self.shown: list[Any] = []
 
     def part(self, begin: int, end: int) -> Run:
@@ -110,10 +117,12 @@ class Run:
 
     def forwards(self, at: int) -> bool:
         """Whether what is told of a hole has open holes, which are told as such."""
-        inside, live = self.inside[at], self.runs.live
-        if not inside or not self.runs.forwards or all((live.doc, number) in live.table for number in inside):
+        inside, live, items = self.inside[at], self.runs.live, self.outcomes[at]
+        if not inside or not self.runs.forwards or not items or not self.runs.units[self.unit].shows:
             return False
-        return any(type(item) is Node for item in self.outcomes[at])
+        if all((live.doc, number) in live.table for number in inside):
+            return False
+        return any(type(item) is Node for item in items)
 
     def opened(self, settled: bool = False) -> list[Entry[Any]]:
         """All its holes, taken out of it: the entries that they have now. ``settled``: see :meth:`Runs.open`."""
@@ -122,7 +131,21 @@ class Run:
 
     def identity(self, at: int) -> Identity:
         """What the member of a hole is known by, as :func:`~xstreamcast.run.continuous.journal.identity` has it."""
-        return self.unit, 0, (self.numbers[at], (0,)), *holes_around(self.mount)
+        return _identity(self.unit, self.numbers[at], self.mount)
+
+
+def _identity(unit: int, number: int, mount: Mount | None) -> Identity:
+    return unit, 0, (number, (0,)), *holes_around(mount)
+
+
+class _Taken(NamedTuple):
+    """A hole that has been taken out of a run, and what the run knew of it."""
+
+    place: Occurrence
+    filling: Filling | None
+    outcome: Any
+    shown: Any
+    forwards: bool
 
 
 class Fragment(NamedTuple):
@@ -154,7 +177,8 @@ class Runs:
     be told; ``forwards``: with its open holes. ``due``: the runs with something to evaluate; ``untold``: those whose
     items have not been told yet.
     ``shown``: by unit, what the answer shows of members; ``orphans``: what it shows of what is there no more, and what
-    that was known by. ``standing``: how many holes are in runs; ``opened``: how many have been taken out.
+    that was known by. ``gathered``: the holes of a batch that were filled as they were gathered. ``standing``: how many
+    holes are in runs; ``opened``: how many have been taken out.
     """
 
     def __init__(self, live: Live) -> None:
@@ -168,6 +192,7 @@ class Runs:
         self.untold: dict[Run, None] = {}
         self.shown: dict[int, dict[Any, Any]] = {}
         self.orphans: dict[int, list[tuple[Identity, Any]]] = {}
+        self.gathered: set[int] = set()
         self.standing = 0
         self.opened = 0
 
@@ -275,96 +300,135 @@ class Runs:
     # ---------------------------------------------------------------------------------------------- opening
 
     def open(self, run: Run, chosen: Iterable[int], settled: bool = False) -> list[Occurrence]:
-        """Take some holes out of a run; the others stay in runs.
+        """Take some holes out of a run; the others stay in runs, most of those side by side in this one.
 
-        ``settled``: all that has come has been seen, and who asks tells what they show.
+        ``settled``: all that has come has been seen, and who asks tells what they show. Contents are looked at when all
+        stands where it will: they may have holes that are in runs, even in this one.
         """
-        bulk, places = self.units[run.unit], []
-        entries: list[Entry[Any]] = []
-        done = 0
-        self.due.pop(run, None)
+        bulk = self.units[run.unit]
+        if self.due.pop(run, _NOT_DUE) is None:
+            run.entry.sequence.update(run.entry, bulk.total(run.outcomes))
         untold = self.untold.pop(run, _TOLD) is None
-        runs: list[Run] = []
-        for at in (*chosen, len(run.numbers)):
-            if at > done:
-                rest = run.part(done, at)
-                self.live.holes.update(dict.fromkeys(rest.numbers, rest))
-                runs.append(rest)
-                entries.append(rest.entry)
-            if at < len(run.numbers):
-                place = self._placed(run, at, bulk, settled, untold)
-                places.append(place)
-                entries.append(place.places[run.unit])
-            done = at + 1
-        self.replace(run, runs, entries, untold)
-        self.standing -= len(places)
-        self.opened += len(places)
-        for place in places:
-            if place.region is not None and not place.region.plain:
-                self.live.sync(place)
-        return places
+        edges = (-1, *chosen, len(run.numbers))
+        stretches = [(before + 1, at) for before, at in pairwise(edges)]
+        longest = max(stretches, key=_length)
+        taken: list[_Taken] = []
+        entries: list[Entry[Any]] = []
+        rests: list[Run] = []
+        for begin, end in stretches:
+            if begin < end:
+                rests.append(run if (begin, end) == longest else run.part(begin, end))
+                entries.append(rests[-1].entry)
+            if end < len(run.numbers):
+                taken.append(self._taken(run, end, bulk))
+                entries.append(taken[-1].place.places[run.unit])
+        if run in rests:
+            self._keep(run, *longest, [entry for entry in entries if entry is not run.entry])
+        self.divide(run, rests, entries, untold)
+        self.standing -= len(taken)
+        self.opened += len(taken)
+        for one in taken:
+            self._look_at(run, one, settled, untold)
+        return [one.place for one in taken]
+
+    def _keep(self, run: Run, begin: int, end: int, others: list[Entry[Any]]) -> None:
+        """A run has some of its holes only: its sum is less by what ``others`` add, where a sum can be made less."""
+        entry, less = run.entry, self.live.route.monoid(run.unit).less
+        for name in COLUMNS:
+            column = getattr(run, name)
+            del column[end:]
+            del column[:begin]
+        if run.mount is None:
+            entry.key = run.key(0)
+        if less is None:
+            entry.summary = self.units[run.unit].total(run.outcomes)
+        else:
+            for other in others:
+                entry.summary = less(entry.summary, other.summary)
 
     def replace(self, run: Run, runs: list[Run], entries: list[Entry[Any]], untold: bool) -> None:
         """Other entries, and the ``runs`` among them, stand where a run stood."""
+        sequence, summary = run.entry.sequence, entries[0].summary
+        for other in entries[1:]:
+            summary = sequence.monoid.add(summary, other.summary)
+        sequence.update(run.entry, summary)
+        self.divide(run, runs, entries, untold)
+
+    def divide(self, run: Run, runs: list[Run], entries: list[Entry[Any]], untold: bool) -> None:
+        """… that add what it added. It may be among them itself."""
         for rest in runs:
-            if any(f is not None and o is None for f, o in zip(rest.fillings, rest.outcomes, strict=True)):
+            if None in rest.outcomes and any(rest.fillings[at] for at, o in enumerate(rest.outcomes) if o is None):
                 self.due[rest] = None
             if untold:
                 self.untold[rest] = None
+            if rest is not run:
+                self.live.holes.update(dict.fromkeys(rest.numbers, rest))
         mount = run.mount
         if mount is not None:
-            del mount.runs[run]
+            if run not in runs:
+                del mount.runs[run]
             mount.runs.update(dict.fromkeys(runs))
-            mount.entries += entries
-        run.entry.sequence.replace(run.entry, entries)
+            mount.entries += [entry for entry in entries if entry is not run.entry]
+        run.entry.sequence.divide(run.entry, entries)
 
-    def _placed(self, run: Run, at: int, bulk: Bulk, settled: bool, untold: bool) -> Occurrence:
-        """A hole of a run as a place of its own, not in the sequence yet.
-
-        Its outcome stays known, unless something within may have changed meanwhile, or it is still to be told.
-        """
-        live, number = self.live, run.numbers[at]
+    def _taken(self, run: Run, at: int, bulk: Bulk) -> _Taken:
+        """A hole of a run as a place of its own, that nothing has been looked at in. It adds what it added."""
+        live, number, filling = self.live, run.numbers[at], run.fillings[at]
         region = live.table.get((live.doc, number))
         occurrence = Occurrence(number, region, run.state, run.above, False)
         occurrence.tsid, occurrence.parent = run.tsids[at], run.mount
-        entry: Entry[Any] = Entry(occurrence, live.route.monoid(run.unit).zero, run.key(at))
+        outcome, monoid = run.outcomes[at], live.route.monoid(run.unit)
+        summary = bulk.total([outcome]) if outcome else monoid.zero
+        entry: Entry[Any] = Entry(occurrence, summary, run.key(at))
         occurrence.places[run.unit] = entry
-        occurrence.content[run.unit] = Sequence(live.route.monoid(run.unit), (), entry)
+        occurrence.content[run.unit] = Sequence(monoid, (), entry)
         live.holes[number] = [occurrence]
         if live.closing is not None:
             live.closing.append(number)  # it may have been closed in the run
         if run.mount is not None:
             run.mount.holes[run.rows[at]] = occurrence
-        filling, outcome = run.fillings[at], run.outcomes[at]
-        if filling is None:
-            return occurrence
-        content = filling.content
-        assert isinstance(content, Opened)
-        for hole in [hole for hole in content.regions if isinstance(live.holes.get(hole), Inner)]:
-            del live.holes[hole]
-        live.walked -= run.met[at]
-        live.see(occurrence)
-        if run.shown[at] is not None:
-            self._hand_over(run, at, occurrence)
-        mount = occurrence.mounts.get(id(filling))
-        known = outcome is not None and (settled or (content.marks is None and not (untold and outcome)))
-        known = known and not run.forwards(at)  # what copies its holes tells where they are
-        if known and mount is not None and len(mount.members) == 1 and not mount.runs:
-            (member,) = mount.members
-            if member.inner is None and not any(held.content for held in mount.holes.values()):  # all that it gave
-                member.outcome = outcome if bulk.shows else None
-                live.dirty.pop(member, None)
-                occurrence.content[run.unit].update(member.entry, bulk.total([outcome]))
-        return occurrence
+        if filling is not None:
+            live.walked -= run.met[at]
+            for hole in filling.content.regions:  # type: ignore[union-attr]  # an Opened
+                if isinstance(live.holes.get(hole), Inner):
+                    del live.holes[hole]
+        return _Taken(occurrence, filling, outcome, run.shown[at], run.forwards(at))
 
-    def _hand_over(self, run: Run, at: int, occurrence: Occurrence) -> None:
+    def _look_at(self, run: Run, taken: _Taken, settled: bool, untold: bool) -> None:
+        """See what is at a place that was a hole of a run.
+
+        Its outcome stays known, unless something within may have changed meanwhile, or it is still to be told.
+        """
+        live, (place, filling, outcome, shown, forwards) = self.live, taken
+        content, entry = place.content[run.unit], place.places[run.unit]
+        if filling is not None:
+            live.see(place)
+            if shown is not None:
+                self._hand_over(run.unit, shown, place)
+            mount = place.mounts.get(id(filling))
+            plain = filling.content.marks is None  # type: ignore[union-attr]  # an Opened
+            known = outcome is not None and (settled or (plain and not (untold and outcome)))
+            known = known and not forwards  # what copies its holes tells where they are
+            if known and mount is not None and len(mount.members) == 1 and not mount.runs:
+                (member,) = mount.members
+                if member.inner is None and not any(held.content for held in mount.holes.values()):  # all that it gave
+                    member.outcome = outcome if self.units[run.unit].shows else None
+                    live.dirty.pop(member, None)
+                    if mount.stands_alone:
+                        live.grove.drop(filling)  # nobody else will look at it
+        if entry.summary is not content.total and entry.block is not None:
+            entry.sequence.update(entry, content.total)
+        if place.region is not None and not place.region.plain:
+            live.sync(place)
+
+    def _hand_over(self, unit: int, shown: Any, place: Occurrence) -> None:
         """What was shown of a fragment is shown of its member from now on."""
-        for mount in occurrence.mounts.values():
+        for mount in place.mounts.values():
             for member in mount.members:
-                if member.unit == run.unit:
-                    self.shown[run.unit][member] = run.shown[at]
+                if member.unit == unit:
+                    self.shown[unit][member] = shown
                     return
-        self._orphan(run, at)
+        self.orphans.setdefault(unit, []).append((_identity(unit, place.id, place.parent), shown))
 
     def _orphan(self, run: Run, at: int) -> None:
         self.orphans.setdefault(run.unit, []).append((run.identity(at), run.shown[at]))

@@ -66,7 +66,7 @@ class Sealing:
         self.live: Noted = journal.live[name]
         self.association = association
         self.shelves = shelves
-        self.units = frozenset(self.live.runs.units)
+        self.units = frozenset([number for stream, number in journal.sealable if stream == name])
         self.shut: set[Occurrence] = set()
         self.open: dict[Mount, int] = {}
         self.passed: dict[Mount, set[int]] = {}

@@ -15,7 +15,7 @@ from xstreamcast.cast.materialise import View, pick
 from xstreamcast.cast.regions import Filling, Region
 from xstreamcast.errors import Place, XStreamError
 from xstreamcast.model.change import ROOT, Change, ContentChange, Fill, Freeze, Repeat
-from xstreamcast.model.content import Content, Opened, has_one_root
+from xstreamcast.model.content import Content, Opened, has_one_root, has_only_root
 from xstreamcast.model.names import ELEMENT, intern
 from xstreamcast.model.time import START
 from xstreamcast.plan.algebra import Plan, Strategy, Unit
@@ -54,13 +54,14 @@ class Standing(NamedTuple):
     """Of a stream: whether it has documents with names, its structure, and what is at the top.
 
     ``of_one_root``: one element, and nothing else, as documents have; before it has come, too. ``besides``: whether
-    regions stand beside the root region.
+    regions stand beside the root region; ``prolog``: whether comments or instructions stand beside the root element.
     """
 
     named: bool
     structure: Structure | None
     of_one_root: bool
     besides: bool
+    prolog: bool = False
 
 
 class Association(Fixing):
@@ -89,6 +90,11 @@ class Association(Fixing):
         self._sprout: tuple[Opened, Tree] | None = None  # the content of the change being taken in, and its tree
         self._fragments: tuple[Structure | None, frozenset[int]] = None, frozenset()
         self._standing: Standing | None = None
+
+    def limit(self, memory: int) -> None:
+        """So many bytes of memory are there for contents and their trees: what is beyond lies on disk, or goes."""
+        self.grove.budget = min(self.grove.budget, memory // 4)
+        self.budget = memory - self.grove.budget
 
     # ---------------------------------------------------------------------------------------------- what comes
 
@@ -363,7 +369,7 @@ class Association(Fixing):
         return {
             "regions": len(self.table),
             "bytes": self.kept,
-            "spilled": self.file_size - sum(room * len(free) for room, free in self.free.items()),
+            "spilled": self.spilled,
             "trees": self.grove.held,
             "waiting": len(self.waiting),
             "changes": self.changed,
@@ -392,12 +398,13 @@ class Association(Fixing):
         if known is None or known.structure is not self.structure or known.named is not self.named:
             region = self.table.get(("", ROOT))
             beside = region is not None and bool(region.before or region.after)
-            one_root = True
+            one_root, prolog = True, False
             if region is not None:
                 content = None if region.current is None else self.load(region.current)
                 one_root = not (beside or region.versions or region.events)
                 one_root = one_root and (content is None or has_one_root(content))
-            known = self._standing = Standing(self.named, self.structure, one_root, beside)
+                prolog = one_root and content is not None and not has_only_root(content)
+            known = self._standing = Standing(self.named, self.structure, one_root, beside, prolog)
         return known
 
     def view(self, name: str, now: Instant) -> Node:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
+from xstreamcast.errors import error
 from xstreamcast.plan.algebra import Reduce, Unit
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.sums import size
@@ -13,6 +15,24 @@ if TYPE_CHECKING:
 
     from xstreamcast.run.continuous.emit import Output
     from xstreamcast.run.continuous.share import Association
+
+
+_UNITS: Final = ("", "K", "M", "G", "T")
+_AMOUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)B?", re.IGNORECASE)
+
+
+def bytes_of(given: int | str) -> int:
+    """So many bytes, as a number or with a unit.
+
+    >>> bytes_of("2GB"), bytes_of("1.5 kb"), bytes_of(4096)
+    (2147483648, 1536, 4096)
+    """
+    if isinstance(given, int):
+        return given
+    found = _AMOUNT.fullmatch(given.strip())
+    if found is None:
+        raise error("XSC0091", f"{given!r} is no amount of memory", hint="such as 512MB or 2GB")
+    return int(float(found[1]) * 1024 ** _UNITS.index(found[2].upper()))
 
 
 def sizes(output: Output, associations: Mapping[str, Association]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from xstreamcast.model.atomic import Item
 from xstreamcast.model.convert import atomize
 from xstreamcast.plan.algebra import Concat, Fold, Reduce, Reduction, Slice
 from xstreamcast.plan.decompose.folds import last_item
+from xstreamcast.run.continuous.mounts import Nested
 from xstreamcast.run.continuous.order import COUNT, Entry, Monoid, Sequence
 from xstreamcast.run.continuous.runs import Run
 from xstreamcast.run.continuous.standing import ordered
@@ -111,7 +112,7 @@ def size(sequence: Sequence[Any], unit: int) -> int:
             elif getattr(item, "places", None) is None:
                 found += item.unit == unit
                 waiting += (item.inner or {}).values()
-            else:
+            elif not isinstance(item, Nested):  # the frame itself tells of it
                 waiting.append(content_of(entry))
     return found
 
@@ -143,7 +144,7 @@ def every(sequence: Sequence[Any]) -> Iterator[Any]:
             elif getattr(entry.item, "places", None) is None:
                 yield entry.item
                 waiting += (entry.item.inner or {}).values()
-            else:
+            elif not isinstance(entry.item, Nested):  # the frame itself tells of it
                 waiting.append(content_of(entry))
 
 

@@ -6,6 +6,7 @@ somewhere in the content: what fills these may be read with it.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -16,19 +17,21 @@ from xstreamcast.run.continuous.mounts import (
     HOLE,
     MUTABLE,
     Above,
-    Home,
     Member,
     Mount,
+    Nested,
     Occurrence,
     lifespan_attributes,
     side_by_side,
 )
 from xstreamcast.run.continuous.order import Entry, Sequence
-from xstreamcast.scan.automaton import DEAD
+from xstreamcast.run.continuous.siblings import home_of, pair_up
+from xstreamcast.scan.tables import DEAD
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Region
     from xstreamcast.run.continuous.live import Live
+    from xstreamcast.run.continuous.route import Role
 
 Found = dict[int, list[Entry[Any]]]
 """By unit, the entries of what has been found, in order."""
@@ -42,8 +45,8 @@ class Walk:
     """
 
     __slots__ = (
-        "base", "gathers", "holes", "inline", "kept", "live", "mount", "new", "numbers", "passed", "path", "route",
-        "tree",
+        "base", "cuts", "gathers", "holes", "inline", "kept", "live", "mount", "new", "numbers", "passed", "path",
+        "route", "tree",
     )  # fmt: skip
 
     def __init__(
@@ -58,6 +61,7 @@ class Walk:
         self.holes = holes
         self.new: list[Occurrence] = []
         self.passed: dict[int, int] = {}
+        self.cuts: list[int] | None = None
         self.gathers = holes and live.runs.taking and not kept and self._may_gather()
 
     def _may_gather(self) -> bool:
@@ -120,6 +124,7 @@ class Walk:
         route = self.route
         role = route.role(state)
         frames: list[tuple[Member, Found]] = []
+        cut: list[Member] = []
         inner = found
         for unit in role.begins:  # outer units first: an instance may itself be a record of the units inside
             if unit not in inner:
@@ -129,20 +134,59 @@ class Walk:
             inner[unit].append(entry)
             self.mount.members.append(member)
             self.live.dirty[member] = None
-            around = (*around, member)
+            if unit not in route.shallow:
+                around = (*around, member)
+            if unit in route.each and self.is_cut(row):
+                cut.append(member)
+                continue
             # A record within a record is part of the outer one, which is evaluated whole.
             inner = {other: entries for other, entries in inner.items() if other != unit}
-            if route.inside(unit):
+            if route.inside(unit) and unit not in route.each:
                 own: Found = {nested: [] for nested in route.inside(unit)}
                 frames.append((member, own))
                 inner.update(own)
+        if not route.each.isdisjoint(role.begins):
+            if not route.counted.keys().isdisjoint(role.begins):
+                pair_up(self.mount.members, row - self.base, route)
+            inner = {other: inner[other] for other in inner if self.reaches_into(other, role)}
+        shared = self.open_frames(cut, inner, frames) if cut else {}
         if self.tree.size[row] and (self.holes or not role.below.isdisjoint(inner)):
             self.children(row, state, self.opened(row, state, above, top), around, inner)
         for member, own in frames:
             member.inner = {
-                unit: Sequence(route.monoid(unit), entries, home=Home(self.live, unit, member))
+                unit: Sequence(route.monoid(unit), entries, shared.get(unit), home_of(self.live, unit, member))
                 for unit, entries in own.items()
             }
+        for unit, entry in shared.items():
+            content = next(member.inner[unit] for member in cut if member.inner and unit in member.inner)
+            entry.item, entry.summary = Nested(unit, entry, content), content.total
+
+    def reaches_into(self, unit: int, role: Role) -> bool:
+        """Whether members of a unit inside of an instance may be in another instance, which begins here."""
+        return self.route.within.get(unit) not in role.begins or unit in self.route.deep
+
+    def open_frames(self, cut: list[Member], inner: Found, frames: list[tuple[Member, Found]]) -> dict[int, Entry[Any]]:
+        """Begin the frames of instances with holes in them; by unit, the place of what they share with those around."""
+        shared: dict[int, Entry[Any]] = {}
+        for member in cut:
+            own: Found = {}
+            for unit in self.route.inside(member.unit):
+                if unit in inner:
+                    shared[unit] = Entry(None, self.route.monoid(unit).zero)
+                    inner[unit].append(shared[unit])
+                own[unit] = inner[unit] = []
+            frames.append((member, own))
+        return shared
+
+    def is_cut(self, row: int) -> bool:
+        """Whether there is a hole in an element."""
+        if not self.holes:
+            return False
+        if self.cuts is None:
+            names, end = self.tree.name, self.base + self.tree.size[self.base]
+            self.cuts = [at for at in range(self.base, end + 1) if names[at] in (HOLE, MUTABLE)]
+        at = bisect_right(self.cuts, row)
+        return at < len(self.cuts) and self.cuts[at] <= row + self.tree.size[row]
 
     def opened(self, row: int, state: int, above: Above | None, top: bool) -> Above:
         tree, route = self.tree, self.route
@@ -154,8 +198,12 @@ class Walk:
             at += 1
         if top and self.mount.lifespan is not None:
             attributes += lifespan_attributes(self.mount.lifespan)
-        if attributes:
-            return Above(above, tree.name[row], tree.prefix[row], tuple(attributes))
+        namespaces = tree.namespaces.get(row)
+        if top and above is not None and above.default and "" not in tree.in_scope(row):
+            namespaces = {**(namespaces or {}), "": ""}  # a content takes no default namespace from around it
+        if attributes or namespaces:
+            declared = tuple(sorted(namespaces.items())) if namespaces else ()
+            return Above(above, tree.name[row], tree.prefix[row], tuple(attributes), declared)
         known, key = self.live.tops if above is None else above.below, (tree.name[row], tree.prefix[row])
         if key not in known:
             known[key] = Above(above, *key, ())
@@ -207,8 +255,9 @@ class Walk:
     def cyclic(self, number: int) -> bool:
         """Whether a hole lies inside its own filler: then it stays empty."""
         occurrence: Occurrence | None = self.mount.occurrence
+        region = self.live.table.get((self.live.doc, number))
         while occurrence is not None:
-            if occurrence.id == number and not occurrence.inline:
+            if occurrence.id == number and (not occurrence.inline or occurrence.region is region):
                 return True
             occurrence = occurrence.parent.occurrence if occurrence.parent is not None else None
         return False
