@@ -1,6 +1,6 @@
 """RumbleDB at the queries of :mod:`bench.spark_rest`: a script for a Python that has PyPI's ``jsoniq``, and this only.
 
-``rumble.py MASTER DOCUMENT``: for each query a line of JSON: its name, wall seconds, the answer.
+``rumble.py MASTER DOCUMENT``: a line of JSON with its version, then one for each query: name, wall seconds, the answer.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import time
+from importlib.metadata import version
 from typing import Any
 
 QUERIES = {
@@ -32,6 +33,7 @@ def main(master: str, document: str) -> None:
     for key, value in settings.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
+    print(json.dumps([version("jsoniq")]), flush=True)
     for name, text in QUERIES.items():
         began = time.perf_counter()
         answer = session.jsoniq('xquery version "3.1"; ' + text.format(document)).items()

@@ -23,7 +23,8 @@ _START = """
 from xstreamcast.scan.automaton import Automaton, Target
 from xstreamcast.scan.path import parse_path
 from xstreamcast.scan.reader import scan_bytes
-list(scan_bytes(b"<a/>", Automaton([Target(parse_path("//b"))])))
+from xstreamcast.scan.scanner import Scanner
+list(scan_bytes(b"<a/>", Scanner(Automaton([Target(parse_path("//b"))]))))
 """
 
 
@@ -39,67 +40,6 @@ def _scanned(*targets: tuple[str, str]) -> Task:
         return rows or [automaton.count(k) for k in range(len(targets))]
 
     return run
-
-
-def _price_records(path: str) -> object:
-    """XMark 5: how many sold items cost 40 or more."""
-    import numpy as np
-
-    from xstreamcast.scan.automaton import Action, Automaton, Target
-    from xstreamcast.scan.path import parse_path
-    from xstreamcast.scan.reader import scan_source
-    from xstreamcast.scan.records import record_batches
-    from xstreamcast.scan.scanner import Scanner
-
-    record = parse_path("/site/closed_auctions/closed_auction")
-    price = record / parse_path("/price")
-    automaton = Automaton([Target(record, Action.RECORD), Target(price, Action.CAPTURE)])
-    found = 0
-    for records in record_batches(scan_source(path, Scanner(automaton, path)), automaton, 0, [1]):
-        column = records.columns[1]
-        found += int(np.count_nonzero(column.any(column.doubles()[0] >= 40)))
-    return found
-
-
-def _name_records(path: str) -> object:
-    """XMark 1: the name of person0."""
-    from xstreamcast.scan.automaton import Action, Automaton, Target
-    from xstreamcast.scan.path import parse_path
-    from xstreamcast.scan.reader import scan_source
-    from xstreamcast.scan.records import record_batches
-    from xstreamcast.scan.scanner import Scanner
-
-    record = parse_path("/site/people/person")
-    paths = [record, record / parse_path("/@id"), record / parse_path("/name")]
-    automaton = Automaton([Target(path, Action.CAPTURE if k else Action.RECORD) for k, path in enumerate(paths)])
-    found: list[str] = []
-    for records in record_batches(scan_source(path, Scanner(automaton, path)), automaton, 0, [1, 2]):
-        identity, name = records.columns[1], records.columns[2]
-        chosen = identity.any(identity.equal("person0"))
-        found += name.strings(chosen[name.record])
-    return found
-
-
-def _price_lxml(path: str) -> object:
-    found = 0
-
-    def look(element: Any) -> None:
-        nonlocal found
-        found += float(element.findtext("price")) >= 40
-
-    _iterparse("closed_auction", look)(path)
-    return found
-
-
-def _name_lxml(path: str) -> object:
-    found = []
-
-    def look(element: Any) -> None:
-        if element.get("id") == "person0":
-            found.append(element.findtext("name"))
-
-    _iterparse("person", look)(path)
-    return found
 
 
 def _iterparse(tag: str, look: Callable[[Any], object]) -> Task:
@@ -185,8 +125,6 @@ def _tasks() -> dict[str, dict[str, Task]]:
                 "item", lambda element: [element.find(part) for part in ("location", "quantity", "payment")]
             ),
         },
-        "XMark 1, records as columns": {"kernel": _name_records, f"{lxml} iterparse": _name_lxml},
-        "XMark 5, records as columns": {"kernel": _price_records, f"{lxml} iterparse": _price_lxml},
         "well-formedness only": {"kernel": _scanned(("/none", "COUNT")), f"{pyexpat} without handlers": _silent},
         "tree of the document": {
             "kernel, scan.tree": _our_tree,
@@ -243,7 +181,7 @@ def _threads(path: str, size: int) -> None:
         best = float("inf")
         for _ in range(3):
             began = time.perf_counter()
-            for _batch in document_batches(path, [Target(name, Action.PROJECT, 0)], [name], threads=threads):
+            for _batch in document_batches(path, [Target(name, Action.PROJECT)], [name], threads=threads):
                 pass
             best = min(best, time.perf_counter() - began)
         rows.append((str(threads), f"{best:.3f}", f"{size / best / 1e9:.2f}"))

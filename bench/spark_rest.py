@@ -1,14 +1,16 @@
 """Stored documents on Spark: the same extraction with our source and with Spark's own XML source, in one session.
 
-XMark 1 (one person's name), XMark 5 (a count with a condition) and rows of all items (id, location, quantity), on the
-116 MB document and on one nine times as long, in ``local[1]`` and ``local[2]``. Spark's source has an explicit schema.
-All is warm: each is run twice, then five times in turn with the others; the figure is the median of wall seconds. Where
-the document may be cut is found anew in each run; "again" is a later query over the same file, where that is known.
+XMark 1 (one person's name), XMark 5 (a count with a condition) and rows of all items (id, location, quantity), on
+documents of 12 MB, 116 MB and 1 GB, in ``local[1]`` and ``local[2]``. Spark's source has an explicit schema and one
+task, so that the longest is not given to it twice. All is warm: each is run six times on the smallest document and once
+on each of the others, then five times in turn with the others; the figure is the median of wall seconds. Where a
+document may be cut is found anew in each run; "again" is a later query over the same file, where that is known.
 
-RumbleDB runs the same queries once, if ``RUMBLE`` names a Python that has it (``pip install jsoniq``, in an environment
-of its own). PyPI's ``super-xml`` gives the rows of items if ``SUPERXML`` names a folder that it is installed to
-(``pip install --no-deps --target FOLDER super-xml``). The last table has the rows that are found in a document of
-twenty thousand whose end tags have a blank before their ``>``, by the size of a partition.
+RumbleDB runs the same queries once, on the smallest document, if ``RUMBLE`` names a Python that has it
+(``pip install jsoniq``, in an environment of its own). PyPI's ``super-xml`` gives the rows of items if ``SUPERXML``
+names a folder that it is installed to (``pip install --no-deps --target FOLDER super-xml``). The last table has the
+rows that are found in a document of twenty thousand whose end tags have a blank before their ``>``, by the size of a
+partition.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.metadata import distributions, version
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -28,9 +31,9 @@ from bench import documents
 from bench.measure import progress, table
 
 TIMES: Final = 5
-WARM: Final = 2
+WARM: Final = 6
 LONGER: Final = 9
-LIMIT: Final = 300  # seconds that another tool may take for a document
+LIMIT: Final = 120  # seconds that RumbleDB may take
 MASTERS: Final = ("local[1]", "local[2]")
 OURS: Final = "xstreamcast"
 AGAIN: Final = "xstreamcast, again"
@@ -147,39 +150,52 @@ def _with_super_xml() -> bool:
     return bool(path)
 
 
-def worker(master: str, document: str) -> None:
-    """Measure in one session; a line of JSON: the medians, and the answers."""
+def worker(master: str, *given: str) -> None:
+    """Measure in one session, the smallest document first; a line of JSON: by document and case what each tool did."""
     from xstreamcast.spark import register, session
 
     _with_super_xml()
     spark = session("bench", master, **{"spark.driver.memory": "4g"})
     register(spark)
-    found: dict[str, dict[str, Any]] = {case: {} for case in CASES}
-    all_jobs = jobs(spark, document)
-    for case in CASES:
-        mine = {tool: job for (of, tool), job in all_jobs.items() if of == case}
-        taken: dict[str, list[float]] = {tool: [] for tool in mine}
-        answers: dict[str, Any] = {}
-        # One that fails takes the Python workers with it: it is not run in turn with the others.
-        for some in ([tool for tool in mine if tool != OTHER], [tool for tool in mine if tool == OTHER]):
-            for turn in range(WARM + TIMES):
-                for tool in some:
-                    began = time.perf_counter()
-                    try:
-                        answers[tool] = mine[tool]()
-                    except Exception as failure:
-                        if tool != OTHER:
-                            raise
-                        answers[tool] = f"fails: {_told(failure)}"
-                    if turn >= WARM:
-                        taken[tool].append(time.perf_counter() - began)
-        progress(f"{master} {case} " + ", ".join(f"{tool} {median(each):.2f}" for tool, each in taken.items()))
-        for tool, seconds in taken.items():
-            same = answers[tool] == answers[SPARK]
-            told = answers[tool] if isinstance(answers[tool], str) else f"no: {answers[tool]}"
-            found[case][tool] = {"seconds": median(seconds), "same": "yes" if same else str(told)}
+    found = []
+    for number, document in enumerate(given):
+        all_jobs = jobs(spark, document)
+        once = master != MASTERS[-1] and number + 1 == len(given)  # of a tool that has one task whatever the cores
+        by_case: Cases = {}
+        for case in CASES:
+            mine = {t: job for (of, t), job in all_jobs.items() if of == case and not (once and t in (SPARK, OTHER))}
+            progress(f"{document} in {master}: {case}")
+            by_case[case] = _in_turn(mine, WARM if number == 0 else 1)
+        found.append(by_case)
     print(json.dumps(found), flush=True)
     spark.stop()
+
+
+Cases = dict[str, dict[str, dict[str, Any]]]
+"""By case and tool the seconds, and the answer or why there is none."""
+
+
+def _in_turn(mine: dict[str, Job], warm: int) -> dict[str, dict[str, Any]]:
+    made: dict[str, dict[str, Any]] = {}
+    # One that fails takes the Python workers with it: it is not run in turn with the others, nor again.
+    for some in ([tool for tool in mine if tool != OTHER], [tool for tool in mine if tool == OTHER]):
+        taken: dict[str, list[float]] = {tool: [] for tool in some}
+        for turn in range(warm + TIMES):
+            for tool in list(some):
+                began = time.perf_counter()
+                try:
+                    answer = mine[tool]()
+                except Exception as failure:
+                    if tool != OTHER:
+                        raise
+                    some.remove(tool)
+                    answer = f"fails: {_told(failure)}"
+                if turn >= warm or tool not in some:
+                    taken[tool].append(time.perf_counter() - began)
+                made[tool] = {"answer": answer}
+        for tool, seconds in taken.items():
+            made[tool]["seconds"] = median(seconds)
+    return made
 
 
 def _told(failure: Exception) -> str:
@@ -190,74 +206,82 @@ def _told(failure: Exception) -> str:
 
 def run() -> None:
     """Print a table for each document, and one of the rows that are found."""
-    small = documents.xmark(1)
-    for document in (small, longer(small, LONGER)):
-        size = document.stat().st_size / 1e6
-        found = {master: _measured(master, str(document)) for master in MASTERS}
-        rumble = _rumble(document)
-        print(f"{document.name}, {size:,.0f} MB\n")
+    medium = documents.xmark(1)
+    given = [documents.xmark(0.1), medium, longer(medium, LONGER)]
+    versions, rumble = _rumble(given[0])
+    print(f"{versions}\n")
+    found = [_measured(master, given) for master in MASTERS]
+    for number, document in enumerate(given):
+        print(f"{document.name}, {document.stat().st_size / 1e6:,.0f} MB\n")
+        one, two = (of[number] for of in found)
         rows = []
         for case in CASES:
-            for tool in found[MASTERS[0]][case]:
-                one, two = (found[master][case][tool] for master in MASTERS)
-                other = found[MASTERS[1]][case][SPARK]["seconds"]
-                ratio = "" if tool == SPARK else f"{other / two['seconds']:.1f}×"
-                same = two["same"] if one["same"] == "yes" else one["same"]
-                rows.append(
-                    (case, tool, f"{one['seconds']:.2f}", f"{two['seconds']:.2f}", ratio,
-                     f"{one['seconds'] / two['seconds']:.2f}×", same)
-                )  # fmt: skip
-            if case in rumble:
+            theirs = two[case][SPARK]
+            rows += [_row(case, tool, one[case].get(tool), did, theirs) for tool, did in two[case].items()]
+            if number == 0 and case in rumble:
                 seconds, told = rumble[case]
-                other = found[MASTERS[1]][case][SPARK]["seconds"]
-                rows.append((case, RUMBLE, "", f"{seconds:.2f}", f"{other / seconds:.2f}×", "", told))
+                rows.append((case, RUMBLE, "", f"{seconds:.2f}", f"{theirs['seconds'] / seconds:.2f}×", "", told))
         head = ("", "", *(f"{master}, s" for master in MASTERS), f"of {SPARK}", "by a second core", "same answer")
         table(head, rows)
-        if failure := rumble.get(""):
-            print(f"\n{RUMBLE}: {failure[1]}")
         print()
-    if not os.environ.get("SUPERXML"):
-        print(f"{OTHER}: not measured, SUPERXML names no folder")
     lines = subprocess.run([*_WORKER, "rows"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     head, *rows = json.loads(lines[-1])
     table(head, rows)
-    print(f"\n{_in_partitions(small)}")
+    print(f"\n{_in_partitions(medium)}")
+
+
+def _row(
+    case: str, tool: str, one: dict[str, Any] | None, two: dict[str, Any], theirs: dict[str, Any]
+) -> tuple[str, ...]:
+    """What a tool did on one core and on two, beside Spark's source on two."""
+    others = [did["answer"] for did in (one, two) if did and did["answer"] != theirs["answer"]]
+    same = "yes" if not others else others[0] if isinstance(others[0], str) else f"no: {others[0]}"
+    if same.startswith("fails"):
+        return case, tool, "", "", "", "", same
+    ratio = "" if tool == SPARK else f"{theirs['seconds'] / two['seconds']:.1f}×"
+    cells = (f"{one['seconds']:.2f}", f"{one['seconds'] / two['seconds']:.2f}×") if one else ("", "")
+    return case, tool, cells[0], f"{two['seconds']:.2f}", ratio, cells[1], same
 
 
 _WORKER: Final = (sys.executable, "-m", "bench.spark_rest")
 
 
-def _measured(master: str, document: str) -> dict[str, dict[str, dict[str, Any]]]:
-    progress(f"{document} in {master}")
-    ran = subprocess.run([*_WORKER, master, document], stdout=subprocess.PIPE, text=True, check=True)
-    made: dict[str, dict[str, dict[str, Any]]] = json.loads(ran.stdout.splitlines()[-1])
+def _measured(master: str, given: list[Path]) -> list[Cases]:
+    ran = subprocess.run([*_WORKER, master, *map(str, given)], stdout=subprocess.PIPE, text=True, check=True)
+    made: list[Cases] = json.loads(ran.stdout.splitlines()[-1])
     return made
 
 
-def _rumble(document: Path) -> dict[str, tuple[float, str]]:
-    """Seconds of RumbleDB by case, and its answer; by "" what there is to say."""
+def _rumble(document: Path) -> tuple[str, dict[str, tuple[float, str]]]:
+    """The versions of all that is measured; seconds of RumbleDB by case, and its answer."""
+    known = [f"Spark {version('pyspark')}"]
+    folder = os.environ.get("SUPERXML")
+    own = [each for each in distributions(path=[folder]) if each.name == OTHER] if folder else []
+    known.append(f"{OTHER} {own[0].version}" if own else f"{OTHER} is not measured: SUPERXML names no folder with it")
     python = os.environ.get("RUMBLE")
     if not python:
-        return {"": (0, "not measured, RUMBLE names no Python that has it")}
+        return "; ".join([*known, f"{RUMBLE} is not measured: RUMBLE names no Python that has it"]), {}
     from xstreamcast.spark.java import find_java
 
+    progress(f"{document} with {RUMBLE}")
     script = Path(__file__).with_name("rumble.py")
     command = [python, str(script), MASTERS[1], str(document)]
-    given = {**os.environ, "JAVA_HOME": str(find_java().home), "PYTHONPATH": ""}
+    environment = {**os.environ, "JAVA_HOME": str(find_java().home), "PYTHONPATH": ""}
     made: dict[str, tuple[float, str]] = {}
+    failed = ""
     with tempfile.TemporaryFile("w+") as out:
         try:
-            ran = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True, env=given, timeout=LIMIT)
+            ran = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True, env=environment, timeout=LIMIT)
             if ran.returncode:
-                made[""] = 0, "fails: " + next((line for line in ran.stderr.splitlines() if "Error" in line), "")[:200]
+                failed = ", fails: " + next((line for line in ran.stderr.splitlines() if "Error" in line), "")[:200]
         except subprocess.TimeoutExpired:
-            made[""] = 0, f"stopped after {LIMIT} seconds"
+            failed = f", stopped after {LIMIT} seconds"
         out.seek(0)
-        for line in out:
-            if line.startswith("["):
-                name, seconds, answer = json.loads(line)
-                made[name] = seconds, " ".join(answer)
-    return made
+        told = [json.loads(line) for line in out if line.startswith("[")]
+    for name, seconds, answer in told[1:]:
+        made[name] = seconds, " ".join(answer)
+    known.append(f"{RUMBLE} (jsoniq {told[0][0] if told else '–'}){failed}")
+    return "; ".join(known), made
 
 
 # ------------------------------------------------------------------------------------------------------- rows found
@@ -311,4 +335,4 @@ _SIZES: Final = (10_000_000, 500_000, 200_000, 100_000)
 
 
 if __name__ == "__main__":
-    found_rows() if sys.argv[1] == "rows" else worker(sys.argv[1], sys.argv[2])
+    found_rows() if sys.argv[1] == "rows" else worker(*sys.argv[1:])

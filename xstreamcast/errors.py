@@ -143,3 +143,8 @@ def error_class(code: str) -> type[XStreamError]:
 def error(code: str, message: str, place: Place | None = None, hint: str = "", excerpt: str = "") -> XStreamError:
     """The exception for a code: ``raise error("XPTY0004", "…", place)``."""
     return error_class(code)(code, message, place, hint, excerpt)
+
+
+def quoted(text: str) -> str:
+    """A value in a message: between quotes, its beginning if it is long."""
+    return f'"{text if len(text) <= 60 else text[:59] + "…"}"'

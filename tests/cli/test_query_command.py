@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from xstreamcast.cli.query import query_command
 from xstreamcast.errors import XStreamError
-from xstreamcast.lang.context import OUTPUT
+from xstreamcast.model.namespaces import OUTPUT
 
 app = typer.Typer()
 app.command()(query_command)

@@ -10,10 +10,11 @@ import pytest
 from xstreamcast.errors import XStreamError
 from xstreamcast.functions.evaluation import RaisedError
 from xstreamcast.functions.uri import resolve
-from xstreamcast.model.atomic import ERR, AnyURI, NCName, QName, Untyped
+from xstreamcast.model.atomic import AnyURI, NCName, QName, Untyped
 from xstreamcast.model.build import TreeBuilder
 from xstreamcast.model.cast import cast
 from xstreamcast.model.function import Array, FunctionItem, Map
+from xstreamcast.model.namespaces import ERR
 from xstreamcast.model.parse import parse
 from xstreamcast.model.types import TYPES
 

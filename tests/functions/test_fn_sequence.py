@@ -137,7 +137,8 @@ def test_higher_order_functions_apply_their_function_in_order(call: Any) -> None
 
 
 def test_function_lookup_finds_names_and_arities(call: Any) -> None:
-    from xstreamcast.model.atomic import FN, XS, QName
+    from xstreamcast.model.atomic import QName
+    from xstreamcast.model.namespaces import FN, XS
 
     (found,) = call("fn:function-lookup", QName(FN, "substring"), 2)
     assert found.invoke([["hello"], [3]]) == ["llo"]

@@ -11,7 +11,7 @@ import pytest
 from xstreamcast.functions import registry
 from xstreamcast.functions.registry import PREFIXES, arities, lookup, parse_parameters, parse_type
 from xstreamcast.functions.topics import TOPICS
-from xstreamcast.model.atomic import FN, XS
+from xstreamcast.model.namespaces import FN, XS
 from xstreamcast.model.types import TYPES
 from xstreamcast.plan.modes.ways import MODES
 
@@ -81,7 +81,7 @@ def test_a_bad_signature_is_refused() -> None:
 
 def test_looking_up_one_function_loads_one_topic() -> None:
     code = (
-        "import sys; from xstreamcast.functions.registry import lookup; from xstreamcast.model.atomic import FN; "
+        "import sys; from xstreamcast.functions.registry import lookup; from xstreamcast.model.namespaces import FN; "
         "lookup(FN, 'count', 1); loaded = [m for m in sys.modules if m.startswith('xstreamcast.functions.')]; "
         "assert 'xstreamcast.functions.aggregate' in loaded and 'xstreamcast.functions.json' not in loaded, loaded; "
         "assert 'elementpath' not in sys.modules and 'numpy' not in sys.modules"

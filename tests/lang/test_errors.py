@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from xstreamcast.errors import XStreamError
-from xstreamcast.lang import StaticContext, parse
-from xstreamcast.lang.context import FN
+from xstreamcast.lang import StaticContext, ast, parse
+from xstreamcast.lang.walk import descendants
+from xstreamcast.model.namespaces import FN
 
 FIXTURE = Path(__file__).parent / "fixtures" / "errors.txt"
 LIBRARY = 'module namespace m = "m"; declare function m:f() { 1 };'
@@ -95,18 +96,34 @@ def test_what_people_write_is_not_too_deep(kind: str) -> None:
     before, opening, inner, closing = DEEP[kind]
     static = StaticContext(variables=frozenset({("", "f")}))
     for levels in (1, 10, 60):
-        parse(before + opening * levels + inner + closing * levels, static=static)
+        text = before + opening * levels + inner + closing * levels
+        assert parse(text, static=static).span == ast.Span(0, len(text))
 
 
 def test_comments_nest_to_any_depth() -> None:
-    parse("(:" * 10_000 + ":)" * 10_000 + "1")
+    assert parse("(:" * 10_000 + ":)" * 10_000 + "1").body == ast.IntegerLiteral(1)
 
 
-def test_long_flat_queries_are_fine() -> None:
-    for query in ("1, " * 5000 + "1", "1 or " * 5000 + "1", "a/" * 5000 + "a", "1 || " * 5000 + "1", "-" * 5000 + "1"):
-        parse(query)
-    parse("if (1) then 2 else " * 400 + "3")
-    parse("1" + " + 1" * 400)
+@pytest.mark.parametrize(
+    ("query", "leaves"),
+    [
+        ("1, " * 5000 + "1", 5001),
+        ("1 or " * 5000 + "1", 5001),
+        ("1 || " * 5000 + "1", 5001),
+        ("-" * 5000 + "1", 1),
+        ("if (1) then 2 else " * 400 + "3", 801),
+        ("1" + " + 1" * 400, 401),
+    ],
+    ids=["sequence", "or", "concatenation", "minus", "else if", "sum"],
+)
+def test_long_flat_queries_are_fine(query: str, leaves: int) -> None:
+    assert sum(isinstance(part, ast.IntegerLiteral) for part in descendants(parse(query))) == leaves
+
+
+def test_a_long_path_is_fine() -> None:
+    path = parse("a/" * 5000 + "a").body
+    assert isinstance(path, ast.Path)
+    assert len(path.steps) == 5001
 
 
 def test_a_sum_beyond_the_limit_is_refused_with_a_hint() -> None:

@@ -7,8 +7,8 @@ import pytest
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import StaticContext, parse
 from xstreamcast.lang.ast import Module, Name
-from xstreamcast.lang.context import ERR, FN, STREAM, XS
 from xstreamcast.lang.walk import descendants
+from xstreamcast.model.namespaces import ERR, FN, STREAM, XS
 
 
 def body(query: str, **options: object):

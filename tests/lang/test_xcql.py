@@ -21,8 +21,8 @@ from xstreamcast.lang.ast import (
     Start,
     VersionProjection,
 )
-from xstreamcast.lang.context import STREAM
 from xstreamcast.lang.walk import descendants
+from xstreamcast.model.namespaces import STREAM
 
 PAPERS = sorted((Path(__file__).parent / "fixtures" / "papers").glob("*.xq"))
 
@@ -115,7 +115,7 @@ def test_a_version_projection_takes_the_whole_path_on_its_left() -> None:
 
 
 def test_after_a_type_a_question_mark_is_an_occurrence_sign() -> None:
-    with pytest.raises(XStreamError):
+    with pytest.raises(XStreamError, match="XPST0003"):
         parse_syntax("1 instance of item()?[now]")
     assert parse_syntax("(1 instance of item())?[now]").body.base.type.occurrence == ""
 

@@ -165,7 +165,7 @@ def test_function_coercion_checks_calls_later() -> None:
     with pytest.raises(XStreamError) as argument:
         coerced.invoke([["a"]])
     assert argument.value.code == "XPTY0004"
-    with pytest.raises(XStreamError):
+    with pytest.raises(XStreamError, match="XPTY0004"):
         convert([FunctionItem(None, 2, lambda args: [])], expected, "x")
 
 

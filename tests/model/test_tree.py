@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.axes import ancestors, following, following_siblings, preceding, preceding_siblings
 from xstreamcast.model.build import TreeBuilder
-from xstreamcast.model.interop import from_lxml, to_lxml
+from xstreamcast.model.interop import from_foreign, to_lxml
 from xstreamcast.model.names import ELEMENT, intern
 from xstreamcast.model.parse import parse, parse_file
 from xstreamcast.model.tree import ATTRIBUTE, COMMENT, DOCUMENT, PI, TEXT, Node
@@ -149,7 +149,7 @@ def test_what_is_not_plain_xml_is_refused(text: str) -> None:
 
 def test_entities_expand_only_so_far() -> None:
     bomb = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
-    with pytest.raises(XStreamError):
+    with pytest.raises(XStreamError, match=r"XSC0001.*amplification"):
         parse(f'<!DOCTYPE a [<!ENTITY e0 "{"x" * 100}">{bomb}]><a>&e11;</a>')
 
 
@@ -184,9 +184,9 @@ def test_building_writing_parsing_and_lxml_agree(tree: object) -> None:
     parsed = parse(built.xml()).children()[0]
     # A line end in text is written as such, in an attribute as a reference: both come back.
     assert parsed.xml() == built.xml()
-    through = from_lxml(to_lxml(built))
+    through = from_foreign(to_lxml(built))
     assert through.xml() == built.xml()
-    assert list(through.tree.size) == list(built.tree.size)
+    assert list(through.tree.size)[1:] == list(built.tree.size)  # it has a document around it
 
 
 def test_a_file_read_by_the_kernel_is_the_same_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,11 @@ from typing import Any
 from urllib.parse import urljoin
 
 from xstreamcast.errors import XStreamError, error
-from xstreamcast.lang.context import OUTPUT, StaticContext
+from xstreamcast.lang.context import StaticContext
 from xstreamcast.model.atomic import Item, QName
 from xstreamcast.model.function import Array, FunctionItem, Map
 from xstreamcast.model.lexical import to_string
+from xstreamcast.model.namespaces import OUTPUT
 from xstreamcast.model.parse import parse_file
 from xstreamcast.model.serialise import from_options, serialise
 from xstreamcast.model.tree import ATTRIBUTE, COMMENT, DOCUMENT, ELEMENT, NAMESPACE, PI, TEXT, Node

@@ -17,7 +17,7 @@ from xstreamcast.scan.path import Path, parse_path
 
 DOCUMENT: VarName = (PLAN, "document")
 SOURCE = Source(None, DOCUMENT)
-WHOLE = (Target(Path(), Action.PROJECT, root=0),)
+WHOLE = (Target(Path(), Action.PROJECT),)
 NAMES = ("document", "a", "b", "c", "x", "y", "z", "acc", "it")
 
 

@@ -14,10 +14,11 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.functions.context import DynamicContext, StaticContext
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
-from xstreamcast.model.atomic import FN, AnyURI, Float, Item, Untyped
+from xstreamcast.model.atomic import AnyURI, Float, Item, Untyped
 from xstreamcast.model.compare import GENERAL
 from xstreamcast.model.datetime import Date, day_time, parse_moment
 from xstreamcast.model.function import Array, FunctionItem
+from xstreamcast.model.namespaces import FN
 from xstreamcast.model.parse import parse
 from xstreamcast.plan.algebra import PLAN, Concat, Fold, Group, Reduce, Reduction, Slice
 from xstreamcast.run.library import moment_of

@@ -119,7 +119,7 @@ def test_nests_in_nests() -> None:
 def test_the_parts_of_an_instance_are_there_at_its_end() -> None:
     xml = "<s><q><name>a</name><n>1</n><n>2</n></q><q><n>3</n><name>b</name></q></s>"
     numbers = unit("c", "$x/n", Reduce("sum"), NUMBERS, root=(PLAN, "x"))
-    parts = (Target(parse_path("/s/q/name"), Action.PROJECT, root=0),)
+    parts = (Target(parse_path("/s/q/name"), Action.PROJECT),)
     named = nest("x", "/s/q", (numbers,), "$x/name || $c", parts)
     outer = unit("a", "for $x in $document/s/q return $x/name || sum($x/n)", records=NUMBERS, nest=named)
     assert both(plan([outer], [outer]), xml) == "a3 b3"
@@ -168,7 +168,7 @@ def test_a_scan_ends_when_nothing_more_can_matter() -> None:
 
 def test_a_projected_document_is_one_scan() -> None:
     body = expression("for $n in $document//n order by $n descending return string($n)")
-    targets = (Target(parse_path("//n"), Action.PROJECT, root=0),)
+    targets = (Target(parse_path("//n"), Action.PROJECT),)
     made = Plan(module("()"), Strategy.PROJECT, (SOURCE,), (Pass(SOURCE, (), targets),), (body,))
     assert both(made) == "99 9 8 7 6 5 4 3 2 1 0"
 

@@ -10,6 +10,7 @@ from scan_oracle import expat_events, kernel_events
 from xstreamcast.errors import XStreamError
 from xstreamcast.scan.automaton import Automaton
 from xstreamcast.scan.reader import scan_bytes
+from xstreamcast.scan.scanner import Scanner
 
 NOTHING = Automaton([])
 
@@ -17,7 +18,7 @@ NOTHING = Automaton([])
 def takes_skipped(document: bytes) -> bool:
     """Whether the kernel takes a document when nobody looks at it."""
     try:
-        list(scan_bytes(document, NOTHING))
+        list(scan_bytes(document, Scanner(NOTHING)))
     except XStreamError:
         return False
     return True

@@ -12,7 +12,7 @@ import pytest
 HERE = Path(__file__).parent
 CHECKED = [
     "test_scan_corpus.py",
-    "test_scan_records.py",
+    "test_spans.py",
     "test_scan_expat.py",
     "test_scan_paths.py",
     "test_documents.py::test_what_a_path_finds_in_batches_is_what_it_finds_in_the_document",
@@ -22,7 +22,7 @@ CHECKED = [
 ]
 PLAIN = [
     "test_scan_corpus.py",
-    "test_scan_records.py::test_captures_are_grouped_by_the_record_they_are_in",
+    "test_spans.py::test_integers_are_exact_or_refused",
     "test_documents.py::test_carried_parts_stay_until_their_element_ends",
     "test_filters.py::test_a_record_stays_when_any_of_its_filters_lets_it_pass",
 ]

@@ -55,7 +55,7 @@ def missed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def answer(document: bytes, query: Sequence[str], step: int, threads: int) -> object:
     """What each path finds and how often; or the error, and where."""
     paths = [parse_path(path, NAMESPACES) for path in query]
-    targets = [Target(path, Action.PROJECT, 0) for path in paths]
+    targets = [Target(path, Action.PROJECT) for path in paths]
     try:
         batches = list(document_batches(document, targets, paths, counts=paths, step=step, threads=threads))
     except XStreamError as fault:

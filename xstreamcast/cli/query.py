@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final
 
 import typer
 
-from xstreamcast.errors import error
+from xstreamcast.errors import XStreamError, error
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
@@ -55,7 +55,7 @@ def _source(name: str) -> Any:
         return _standard_input()
     path = Path(name)
     if path.is_dir():
-        raise error("XSC0006", f"{name} is a folder", hint="name a file in it")
+        raise error("XSC0006", f"{name} is a folder", hint=f"name files in it: {name.rstrip('/')}/*.xml")
     if not path.exists():
         raise error("XSC0006", f"no file {name}", hint="a query comes first, then the file it looks at")
     return path
@@ -63,19 +63,19 @@ def _source(name: str) -> Any:
 
 def query_command(
     query: Annotated[str | None, typer.Argument(metavar="QUERY", help="The query (with -f: the FILE).")] = None,
-    file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="The document it looks at (gz too); - is stdin.")
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="FILE", help="The documents it looks at (gz too); - is stdin.")
     ] = None,
     query_file: Annotated[
         Path | None, typer.Option("-f", "--file", metavar="QUERYFILE", help="Read the query from a file.")
     ] = None,
     context: Annotated[str | None, typer.Option(metavar="FILE", help="The same as FILE.")] = None,
-    doc: Annotated[list[str], typer.Option(metavar="NAME=FILE", help='What doc("NAME") finds.')] = [],  # noqa: B006  # typer copies it
-    stream: Annotated[list[str], typer.Option(metavar="NAME=FILE", help='What stream("NAME") finds.')] = [],  # noqa: B006
+    doc: Annotated[list[str], typer.Option(metavar="NAME=FILE", help='What doc("NAME") finds.')] = [],
+    stream: Annotated[list[str], typer.Option(metavar="NAME=FILE", help='What stream("NAME") finds.')] = [],
     structure: Annotated[
         list[str], typer.Option(metavar="[NAME=]FILE", help="The tag structure of a stream that does not bring it.")
-    ] = [],  # noqa: B006
-    var: Annotated[list[str], typer.Option(metavar="NAME=VALUE", help="The value of an external variable.")] = [],  # noqa: B006
+    ] = [],
+    var: Annotated[list[str], typer.Option(metavar="NAME=VALUE", help="The value of an external variable.")] = [],
     now: Annotated[
         str | None, typer.Option(metavar="TIME", help="The current time; with streams, by default their last.")
     ] = None,
@@ -93,11 +93,12 @@ def query_command(
         str, typer.Option(metavar="MASTER", help="Where Spark runs: local[2], spark://host:port …")
     ] = "local[2]",
 ) -> None:
-    """Run an XQuery 3.1 or XCQL query once and print its result.
+    """Run an XQuery 3.1 or XCQL query and print its result.
 
-    The context item is the document FILE, or standard input if something is piped into it. Values of --var are
-    untyped text, as attributes are: $n + 1 and $n = "a" both work. Large documents are scanned, not loaded: results
-    are printed as soon as they are known, and memory holds what the query needs (see xcast explain).
+    The context item is the document FILE, or standard input if something is piped into it. Of several FILEs the query
+    is asked one after the other; collection() has all of them. Values of --var are untyped text, as attributes are:
+    $n + 1 and $n = "a" both work. Large documents are scanned, not loaded: results are printed as soon as they are
+    known, and memory holds what the query needs (see xcast explain).
 
     Examples:
 
@@ -108,6 +109,10 @@ def query_command(
       curl -s https://example.org/feed.xml | xcast query '//title/string()' --lines
 
       zcat dump.xml.gz | xcast query 'count(//page\\[redirect])'
+
+      xcast query '//error/string()' --lines logs/*.xml
+
+      xcast query 'sum(collection()//amount)' messages/*.xml
 
       xcast query -f report.xq --doc auction.xml=site.xml --var year=2024 --indent
 
@@ -121,7 +126,7 @@ def query_command(
     from xstreamcast.run.query import compile
 
     if query_file is not None:
-        query, file = None, file if file is not None else query
+        query, files = None, [*([] if query is None else [query]), *(files or [])]
         from xstreamcast.lang.files import read_query
 
         text = read_query(query_file)
@@ -148,27 +153,34 @@ def query_command(
     compiled = compile(text, base_uri=base, variables=given, structures=early, source=str(query_file or "query"))
     for warning in compiled.warnings:
         print(f"xcast: warning: {warning}", file=sys.stderr)
-    name = context or file
-    if name is None and compiled.executable.program.uses_context and _piped():
-        name = "-"
+    names: list[str] = [context] if context else list(files or [])
+    if not names and compiled.executable.program.uses_context and _piped():
+        names = ["-"]
+    if names.count("-") > 1:
+        raise typer.BadParameter("standard input can be read once")
     from xstreamcast.model.atomic import Untyped
 
     if engine == "spark":
-        if name == "-":
+        if len(names) > 1:
+            raise typer.BadParameter("--engine spark takes one FILE")
+        if names == ["-"]:
             raise typer.BadParameter("--engine spark reads files: tasks cannot read the standard input of another")
         from xstreamcast.cli.query_spark import query_on_spark
 
         query_on_spark(
             text, _output(_parameters(compiled, method, indent), lines, None), master=master, lines=lines,
-            context=name, docs=pairs(doc, "--doc"), streams=streams, now=now, base_uri=base,
+            context=names[0] if names else None, docs=pairs(doc, "--doc"), streams=streams, now=now, base_uri=base,
             variables={key: Untyped(value) for key, value in given.items()}, source=str(query_file or "query"),
         )  # fmt: skip
         return
     report = Diagnostics()
     known = _streams(compiled, {key: _source(value) for key, value in streams.items()}, structures, now, report)
     docs = {key: _source(value) for key, value in pairs(doc, "--doc").items()}
-    documents = [name] if name is not None else list(pairs(doc, "--doc").values())
-    progress = scan_progress(*_scanned_file(documents))
+    progress = scan_progress(*_scanned_file(names or list(pairs(doc, "--doc").values())))
+    sources = [_source(name) for name in names]
+    if sources and isinstance(sources[0], Path) and sources[0].is_file():
+        _check_namespace(compiled, sources[0])
+    each = sources if compiled.executable.program.uses_context and sources else [None]
     outputs: list[Output] = []
     parameters = _parameters(compiled, method, indent)
     stdout = sys.stdout  # a progress bar puts another in its place
@@ -179,24 +191,31 @@ def query_command(
         stdout.flush()
 
     try:
-        result = compiled(
-            context=None if name is None else _source(name),
-            docs=docs,
-            variables={key: Untyped(value) for key, value in given.items()},
-            streams=known,
-            now=now if known is None else known.now,
-            scanning=Scanning(
-                threads,
-                spool=spool,
-                progress=progress or ignored,
-                pause=pause,
-                grow=not lines and grows(parameters),
-            ),
-        )
-        outputs.append(_output(parameters, lines, progress))
-        outputs[0].extend(result.consume())
-        if not lines:
-            outputs[0].write("\n")
+        for source in each:
+            result = compiled(
+                context=source,
+                docs=docs,
+                collections={"": sources} if sources else None,
+                variables={key: Untyped(value) for key, value in given.items()},
+                streams=known,
+                now=now if known is None else known.now,
+                scanning=Scanning(
+                    threads,
+                    spool=spool,
+                    progress=progress or ignored,
+                    pause=pause,
+                    grow=not lines and grows(parameters),
+                ),
+            )
+            output = _output(parameters, lines, progress)
+            outputs[:] = [output]
+            output.extend(result.consume())
+            if not lines:
+                output.write("\n")
+    except XStreamError as failure:
+        if len(each) > 1 and (failure.place is None or failure.place.source == str(query_file or "query")):
+            failure.hint = f"{failure.hint}; " * bool(failure.hint) + f"it was asked of {source}"
+        raise
     except KeyboardInterrupt:
         stdout.flush()  # what is known is shown
         raise
@@ -204,6 +223,20 @@ def query_command(
         if progress is not None:
             progress.close()
     report.close()
+
+
+def _check_namespace(compiled: Query, document: Path) -> None:
+    """Say so if a query can hardly find anything because it does not say the document's namespace."""
+    from dataclasses import replace
+
+    from xstreamcast.lang.namespace_check import unqualified_names
+    from xstreamcast.model.parse import default_namespace
+    from xstreamcast.run.query import warning_texts
+
+    module = compiled.executable.program.module
+    if unqualified_names(module, "?") and (uri := default_namespace(document)):
+        for warning in warning_texts(replace(module, warnings=unqualified_names(module, uri))):
+            print(f"xcast: warning: {warning}", file=sys.stderr)
 
 
 def _scanned_file(names: list[str]) -> tuple[str, int | None]:

@@ -15,10 +15,10 @@ def serve_command(
     stream: Annotated[
         list[str],
         typer.Option(metavar="NAME=SOURCE", help="A file, a folder that grows, -, or generate:NAME?rate=50."),
-    ] = [],  # noqa: B006  # typer copies it
+    ] = [],
     structure: Annotated[
         list[str], typer.Option(metavar="[NAME=]FILE", help="The tag structure of a stream that does not bring it.")
-    ] = [],  # noqa: B006
+    ] = [],
     log: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the logs of the streams are.")] = Path("xcast-log"),
     host: Annotated[str, typer.Option(help="The address to listen on; by default nobody outside is served.")] = (
         "127.0.0.1"

@@ -31,15 +31,15 @@ def watch_command(
     queries: Annotated[list[str] | None, typer.Argument(metavar="QUERY...", help="One or more queries.")] = None,
     query_file: Annotated[
         list[Path], typer.Option("-f", "--file", metavar="QUERYFILE", help="Read a query from a file.")
-    ] = [],  # noqa: B006  # typer copies it
+    ] = [],
     stream: Annotated[
         list[str],
         typer.Option(metavar="NAME=SOURCE", help="A file, a folder that grows, -, or xcast://host:port/name."),
-    ] = [],  # noqa: B006
+    ] = [],
     structure: Annotated[
         list[str], typer.Option(metavar="[NAME=]FILE", help="The tag structure of a stream that does not bring it.")
-    ] = [],  # noqa: B006
-    var: Annotated[list[str], typer.Option(metavar="NAME=VALUE", help="The value of an external variable.")] = [],  # noqa: B006
+    ] = [],
+    var: Annotated[list[str], typer.Option(metavar="NAME=VALUE", help="The value of an external variable.")] = [],
     emit: Annotated[
         str,
         typer.Option(
@@ -63,10 +63,14 @@ def watch_command(
             help="Regions that keep their first content: later changes of them are ignored, and what is fixed from the "
             "root down is not kept once told. --fixed name --fixed /site/people, or --fixed '*'.",
         ),
-    ] = [],  # noqa: B006
+    ] = [],
     lateness: Annotated[
         list[str], typer.Option(metavar="[NAME=]DURATION", help="Put aside what is later than this, such as PT1M.")
-    ] = [],  # noqa: B006
+    ] = [],
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Such as 2GB: beyond it, contents of fragments are kept on disk."),
+    ] = None,
     format: Annotated[
         str | None,
         typer.Option(metavar="FORMAT", help="live, changes (a stream), json (lines), xml (the last answer)."),
@@ -74,7 +78,7 @@ def watch_command(
     publish: Annotated[
         list[str],
         typer.Option(metavar="NAME=FILE", help="The first (second …) query's changes, to a file or xcast://host:port."),
-    ] = [],  # noqa: B006
+    ] = [],
     trace: Annotated[bool, typer.Option("--trace", help="A JSON line for each change that alters an answer.")] = False,
     until_idle: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="A folder that brings nothing for so long has ended.")
@@ -128,6 +132,8 @@ def watch_command(
         raise typer.BadParameter("--master, --checkpoint and --batch belong to --engine spark")
     if engine == "spark" and fixed:
         raise typer.BadParameter("--fixed belongs to --engine embedded")
+    if engine == "spark" and memory is not None:
+        raise typer.BadParameter("--memory belongs to --engine embedded: Spark has its own settings")
     if format == "changes" and len(texts) > 1:
         raise typer.BadParameter("the changes of several queries are several streams: --format json, or --publish")
     sources, published = pairs(stream, "--stream"), pairs(publish, "--publish")
@@ -166,6 +172,7 @@ def watch_command(
         lateness=_lateness(lateness) if lateness else None,
         assume=assume,
         fixed=fixed or None,
+        memory=memory,
         names=[*published, *["answer"] * len(texts)][: len(texts)],
         report=report,
     )

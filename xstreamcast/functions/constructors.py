@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from xstreamcast.functions.context import DynamicContext
 from xstreamcast.functions.registry import FunctionEntry
-from xstreamcast.model.atomic import XS, Item, QName
+from xstreamcast.model.atomic import Item, QName
 from xstreamcast.model.cast import cast
+from xstreamcast.model.namespaces import XS
 from xstreamcast.model.types import ANY_ATOMIC, LIST_TYPES, TYPES, AtomicType, SequenceType
 
 _ABSTRACT = ("anyAtomicType", "NOTATION")

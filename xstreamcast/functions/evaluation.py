@@ -8,8 +8,9 @@ from typing import Any
 from xstreamcast.errors import XQueryError
 from xstreamcast.functions.context import IMPLICIT_TIMEZONE, DynamicContext
 from xstreamcast.functions.registry import function
-from xstreamcast.model.atomic import ERR, AnyURI, Item, Language, QName
+from xstreamcast.model.atomic import AnyURI, Item, Language, QName
 from xstreamcast.model.datetime import DAY, MINUTE, Date, DateTimeStamp, DayTimeDuration, Time, day_time
+from xstreamcast.model.namespaces import ERR
 
 _trace = logging.getLogger("xstreamcast.trace")
 

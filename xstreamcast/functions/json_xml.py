@@ -10,10 +10,10 @@ from xstreamcast.errors import XStreamError, error
 from xstreamcast.functions.context import DynamicContext
 from xstreamcast.functions.json import Number, Object, Options, boolean_option, options_of, read_json
 from xstreamcast.functions.registry import function
-from xstreamcast.model.atomic import FN
 from xstreamcast.model.build import TreeBuilder
 from xstreamcast.model.function import Map
 from xstreamcast.model.lexical import double_text, parse_boolean, parse_double
+from xstreamcast.model.namespaces import FN
 from xstreamcast.model.serialise_json import escape_json
 from xstreamcast.model.tree import DOCUMENT, ELEMENT, TEXT, Node
 

@@ -9,9 +9,10 @@ from xstreamcast.errors import error
 from xstreamcast.functions.context import DynamicContext
 from xstreamcast.functions.registry import function
 from xstreamcast.functions.string import string_of
-from xstreamcast.model.atomic import FN, XML, AnyURI, Item, QName
+from xstreamcast.model.atomic import AnyURI, Item, QName
 from xstreamcast.model.convert import atomize
 from xstreamcast.model.lexical import is_ncname
+from xstreamcast.model.namespaces import FN, XML
 from xstreamcast.model.tree import ATTRIBUTE, DOCUMENT, ELEMENT, NAMESPACE, PI, TEXT, Node
 
 

@@ -8,8 +8,8 @@ from xstreamcast.errors import error
 from xstreamcast.functions.regex_syntax import Compiled, compile_regex
 from xstreamcast.functions.registry import function
 from xstreamcast.functions.string import collapse_whitespace
-from xstreamcast.model.atomic import FN
 from xstreamcast.model.build import TreeBuilder
+from xstreamcast.model.namespaces import FN
 from xstreamcast.model.tree import Node
 
 

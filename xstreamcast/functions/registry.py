@@ -20,8 +20,9 @@ from typing import Any, Final, TypeVar
 from xstreamcast.errors import error
 from xstreamcast.functions.context import DynamicContext
 from xstreamcast.functions.topics import TOPICS
-from xstreamcast.model.atomic import ARRAY, FN, MAP, MATH, XS, Item, QName
+from xstreamcast.model.atomic import Item, QName
 from xstreamcast.model.function import FunctionItem
+from xstreamcast.model.namespaces import ARRAY, FN, MAP, MATH, XS
 from xstreamcast.model.tree import ATTRIBUTE, COMMENT, DOCUMENT, ELEMENT, NAMESPACE, PI, TEXT
 from xstreamcast.model.types import (
     EMPTY,

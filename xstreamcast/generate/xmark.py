@@ -127,7 +127,8 @@ class _Site:
         """Sellers and buyers: few persons do much of the trade."""
         middle = self.persons / 2
         drawn = draw.normal(middle, self.persons / 10, size)
-        return np.clip(drawn, 0, self.persons - 1).astype(np.int64).tolist()  # type: ignore[no-any-return]
+        numbers: list[int] = np.clip(drawn, 0, self.persons - 1).astype(np.int64).tolist()
+        return numbers
 
     def write_regions(self) -> Iterator[str]:
         draw = Draw(self.seed, "xmark/items")

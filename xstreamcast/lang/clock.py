@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import STREAM
+from xstreamcast.model.namespaces import STREAM
 
 
 def is_now(e: ast.Expr) -> bool:

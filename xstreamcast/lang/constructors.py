@@ -23,9 +23,9 @@ from xstreamcast.lang.ast import (
     Sequence,
     StringConstructor,
 )
-from xstreamcast.lang.context import XML, XMLNS
 from xstreamcast.lang.lexical import NCNAME, make_span, match_ncname, match_qname, match_space
 from xstreamcast.lang.types import TypeParser
+from xstreamcast.model.namespaces import XML, XMLNS
 
 match_content = re.compile(r"[^{}<&\0]*+").match
 match_attribute_text = {'"': re.compile(r'[^{}<&"\0]*+').match, "'": re.compile(r"[^{}<&'\0]*+").match}
@@ -151,7 +151,7 @@ class ConstructorParser(TypeParser):
         namespaces: list[NamespaceDeclaration] = []
         attributes: list[DirectAttribute] = []
         while True:
-            pos = match_space(text, self.pos).end()  # type: ignore[union-attr]  # matches "" too
+            pos = match_space(text, self.pos).end()
             if text[pos] == ">" or text.startswith("/>", pos):
                 break
             if pos == self.pos:
@@ -172,11 +172,11 @@ class ConstructorParser(TypeParser):
         """One attribute or namespace declaration of a start tag."""
         text = self.text
         name = self.direct_name(start, "an attribute, '>' or '/>'")
-        pos = match_space(text, self.pos).end()  # type: ignore[union-attr]
+        pos = match_space(text, self.pos).end()
         if text[pos] != "=":
             self.pos = pos
             self.unexpected("'='", "every attribute has a value in quotes")
-        pos = match_space(text, pos + 1).end()  # type: ignore[union-attr]
+        pos = match_space(text, pos + 1).end()
         if text[pos] not in "\"'":
             self.pos = pos
             self.unexpected("a value in quotes", 'attribute values are quoted: name="{ expression }"')
@@ -267,7 +267,7 @@ class ConstructorParser(TypeParser):
         if closing.lexical != name.lexical:
             message = f"<{name.lexical}> is closed by </{closing.lexical}>"
             self.fail(message, pos, f"close it with </{name.lexical}>", "XQST0118")
-        self.pos = match_space(text, self.pos).end()  # type: ignore[union-attr]
+        self.pos = match_space(text, self.pos).end()
         if text[self.pos] != ">":
             self.unexpected("'>'")
         self.pos += 1

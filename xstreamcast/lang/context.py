@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-XML = "http://www.w3.org/XML/1998/namespace"
-XMLNS = "http://www.w3.org/2000/xmlns/"
-XS = "http://www.w3.org/2001/XMLSchema"
-XSI = "http://www.w3.org/2001/XMLSchema-instance"
-FN = "http://www.w3.org/2005/xpath-functions"
-MATH = "http://www.w3.org/2005/xpath-functions/math"
-MAP = "http://www.w3.org/2005/xpath-functions/map"
-ARRAY = "http://www.w3.org/2005/xpath-functions/array"
-ERR = "http://www.w3.org/2005/xqt-errors"
-OUTPUT = "http://www.w3.org/2010/xslt-xquery-serialization"
-LOCAL = "http://www.w3.org/2005/xquery-local-functions"
-XQUERY = "http://www.w3.org/2012/xquery"
-CODEPOINT = "http://www.w3.org/2005/xpath-functions/collation/codepoint"
-STREAM = "urn:xstreamcast:stream"
+from xstreamcast.model.namespaces import (
+    ARRAY,
+    CODEPOINT,
+    ERR,
+    FN,
+    HTML_ASCII,
+    LOCAL,
+    MAP,
+    MATH,
+    STREAM,
+    UCA,
+    XML,
+    XQUERY,
+    XS,
+    XSI,
+)
 
 PREDECLARED: Mapping[str, str] = {
     "xml": XML,
@@ -43,8 +45,7 @@ BUILTIN = frozenset({FN, XS, MATH, MAP, ARRAY, STREAM})
 XCQL_FUNCTIONS = frozenset({("stream", 1), ("vtFrom", 1), ("vtTo", 1), ("now", 0)})
 """Functions of the STREAM namespace, which an unprefixed call reaches unless the query declares its own."""
 
-COLLATIONS = frozenset({CODEPOINT, "http://www.w3.org/2005/xpath-functions/collation/html-ascii-case-insensitive"})
-UCA = "http://www.w3.org/2013/collation/UCA"
+COLLATIONS = frozenset({CODEPOINT, HTML_ASCII})
 
 
 @dataclass(frozen=True, slots=True)

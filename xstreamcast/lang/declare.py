@@ -18,8 +18,9 @@ from xstreamcast.lang.ast import (
     SetterDecl,
     Span,
 )
-from xstreamcast.lang.context import OUTPUT, XQUERY, DecimalFormat, StaticContext
+from xstreamcast.lang.context import DecimalFormat, StaticContext
 from xstreamcast.lang.scope import Scope, did_you_mean
+from xstreamcast.model.namespaces import OUTPUT, XQUERY
 
 SERIALIZATION = frozenset(
     {

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from xstreamcast.lang.ast import (
     DecimalLiteral,
@@ -26,6 +27,7 @@ from xstreamcast.lang.ast import (
     Span,
     StringLiteral,
 )
+from xstreamcast.model.namespaces import XMLNS
 
 # XML 1.0 (5th ed.) NameStartChar and NameChar without the colon, exact for Latin-1 and lenient beyond: as
 # complements within Latin-1 they compile twenty times faster. Scanner.check_name is exact about the rest.
@@ -41,7 +43,7 @@ EXACT_NCNAME = (
 
 match_ncname = re.compile(NCNAME).match
 match_qname = re.compile(f"({NCNAME})(?::({NCNAME}))?").match
-match_space = re.compile(r"[ \t\r\n]*+").match
+match_space = cast("Callable[[str, int], re.Match[str]]", re.compile(r"[ \t\r\n]*+").match)  # it matches "" too
 match_string = re.compile(r"""(?s)"((?:[^"]++|"")*+)"|'((?:[^']++|'')*+)'""").match
 match_number = re.compile(
     rf"(?:(\d++)(?![.eE])|(\d++\.\d*+|\.\d++)(?![eE])|((?:\d++(?:\.\d*+)?|\.\d++)[eE][+-]?\d++))"
@@ -153,9 +155,9 @@ class Scanner(ABC):
         """Ends a token at ``pos`` and moves over whitespace and comments to the next."""
         self.last = pos
         text = self.text
-        pos = match_space(text, pos).end()  # type: ignore[union-attr]  # matches the empty string too
+        pos = match_space(text, pos).end()
         while text.startswith("(:", pos):
-            pos = match_space(text, self.comment(pos)).end()  # type: ignore[union-attr]
+            pos = match_space(text, self.comment(pos)).end()
         self.pos = pos
 
     def comment(self, start: int) -> int:
@@ -265,7 +267,7 @@ class Scanner(ABC):
         if found is None:
             self.fail("'Q{' without its '}'", start, "write Q{uri}local")
         uri = " ".join(self.expand(found.group(1), start + 2).split())
-        if uri == "http://www.w3.org/2000/xmlns/":
+        if uri == XMLNS:
             self.fail("no name can be in the xmlns namespace", start, code="XQST0070")
         return uri, found.end()
 

@@ -22,12 +22,13 @@ from xstreamcast.lang.ast import (
     Span,
     VariableDecl,
 )
-from xstreamcast.lang.context import RESERVED, XQUERY, StaticContext
+from xstreamcast.lang.context import RESERVED, StaticContext
 from xstreamcast.lang.declare import declare
 from xstreamcast.lang.lexical import DEPTH_HINT
 from xstreamcast.lang.prolog import ModuleParser
 from xstreamcast.lang.scope import Expanded, FunctionNames, KnownFunctions, Scope
 from xstreamcast.lang.static import Resolver
+from xstreamcast.model.namespaces import XQUERY
 
 if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure

@@ -255,7 +255,7 @@ class ExpressionParser(FLWORParser):
         pragmas: list[Pragma] = []
         while self.at("(#"):
             here = self.pos
-            self.pos = match_space(self.text, here + 2).end()  # type: ignore[union-attr]  # matches "" too
+            self.pos = match_space(self.text, here + 2).end()
             name, behind = self.pragma_name()
             end = self.text.find("#)", behind)
             if end < 0:

@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang.ast import Name, Source, Span
-from xstreamcast.lang.context import BUILTIN, STREAM, XCQL_FUNCTIONS, XMLNS, XS, StaticContext
+from xstreamcast.lang.context import BUILTIN, XCQL_FUNCTIONS, StaticContext
+from xstreamcast.model.namespaces import STREAM, XML, XMLNS, XS
 
 Expanded: TypeAlias = tuple[str, str]
 KnownFunctions: TypeAlias = Callable[[str, str, int], bool]
@@ -180,5 +181,5 @@ class Scope:
 
     def check_prefix(self, prefix: str, uri: str, span: Span) -> None:
         """XQST0070: xml and xmlns, and their namespaces, are fixed."""
-        if prefix in ("xml", "xmlns") or uri in (XMLNS, "http://www.w3.org/XML/1998/namespace"):
+        if prefix in ("xml", "xmlns") or uri in (XML, XMLNS):
             raise self.fault("XQST0070", "xml and xmlns, and their namespaces, cannot be declared", span)

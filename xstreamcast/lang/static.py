@@ -72,10 +72,11 @@ from xstreamcast.lang.ast import (
     WindowClause,
     WindowCondition,
 )
-from xstreamcast.lang.context import ERR, RESERVED, XQUERY
+from xstreamcast.lang.context import RESERVED
 from xstreamcast.lang.lexical import NCNAME
 from xstreamcast.lang.scope import Scope
 from xstreamcast.lang.walk import rebuild
+from xstreamcast.model.namespaces import ERR, XQUERY
 
 N = TypeVar("N", bound=Node)
 find_variables = re.compile(rf"\$({NCNAME})").findall

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.ast import Expr, Module, Node, Span
-from xstreamcast.lang.context import STREAM
 from xstreamcast.lang.scope import Expanded, did_you_mean
 from xstreamcast.lang.walk import bound_by, children
+from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.structure import Structure
 
 Place: TypeAlias = tuple[str, int | None]

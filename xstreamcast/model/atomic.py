@@ -32,17 +32,6 @@ from typing import Any, ClassVar, Final, TypeAlias
 #: One item: an atomic value, a node or a function. Generated code and the library dispatch on ``type(item)``,
 #: which no union type describes to mypy without a cast at every step.
 Item: TypeAlias = Any
-#: A materialised sequence.
-Sequence: TypeAlias = list[Any]
-
-XS: Final = "http://www.w3.org/2001/XMLSchema"
-XML: Final = "http://www.w3.org/XML/1998/namespace"
-XMLNS: Final = "http://www.w3.org/2000/xmlns/"
-FN: Final = "http://www.w3.org/2005/xpath-functions"
-MATH: Final = "http://www.w3.org/2005/xpath-functions/math"
-MAP: Final = "http://www.w3.org/2005/xpath-functions/map"
-ARRAY: Final = "http://www.w3.org/2005/xpath-functions/array"
-ERR: Final = "http://www.w3.org/2005/xqt-errors"
 
 
 class QName:

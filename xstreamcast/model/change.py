@@ -36,7 +36,6 @@ from typing import Any, ClassVar, Final
 from xstreamcast.errors import error
 from xstreamcast.model.time import Instant
 
-STREAM_NAMESPACE: Final = "urn:xstreamcast:stream"
 ROOT: Final = 0
 
 

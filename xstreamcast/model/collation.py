@@ -14,10 +14,7 @@ from typing import Any, Final
 from urllib.parse import urljoin
 
 from xstreamcast.errors import error
-
-CODEPOINT: Final = "http://www.w3.org/2005/xpath-functions/collation/codepoint"
-HTML_ASCII: Final = "http://www.w3.org/2005/xpath-functions/collation/html-ascii-case-insensitive"
-UCA: Final = "http://www.w3.org/2013/collation/UCA"
+from xstreamcast.model.namespaces import CODEPOINT, HTML_ASCII, UCA
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 from xml.parsers import expat
 
 from xstreamcast.errors import Place, XStreamError, error
-from xstreamcast.model.change import STREAM_NAMESPACE
+from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.structure import Structure
 from xstreamcast.scan.normalise import escape_attribute, parse_fault
 
@@ -33,8 +33,8 @@ ATTRIBUTE: Final = re.compile(rb"""\s+([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')""")
 
 UPDATES: Final = frozenset({"replace", "before", "after", "hide", "show", "freeze"})
 
-_WRAP: Final = f'<w xmlns:stream="{STREAM_NAMESPACE}">'.encode()
-_STREAM: Final = STREAM_NAMESPACE + " "
+_WRAP: Final = f'<w xmlns:stream="{STREAM}">'.encode()
+_STREAM: Final = STREAM + " "
 _BESIDE: Final = re.compile(rb"(?s)\s+|<!--.*?-->|<\?.*?\?>")
 _NOTHING: Final = re.compile(rb"\s*</[^\s>]+\s*>")
 _NO_NAMES: Final[Mapping[str, str]] = {}
@@ -222,6 +222,20 @@ def has_one_root(content: Content) -> bool:
     return not _BESIDE.sub(b"", before) and after[-1:] in (b"", b">")
 
 
+def has_only_root(content: Content) -> bool:
+    """Whether there is one element at the top, and besides it nothing but blanks.
+
+    >>> [has_only_root(parse_content(data)) for data in (b"<a>x<!--c--></a> ", b"<a/><!--c-->", b"<?p?><a/>")]
+    [True, False, False]
+    """
+    if not has_one_root(content):
+        return False
+    top = next(at for at, piece in enumerate(content.pieces) if isinstance(piece, TopTag))
+    before = b"".join([piece for piece in content.pieces[:top] if isinstance(piece, bytes)])
+    last = content.pieces[-1]
+    return not before.strip() and not (isinstance(last, bytes) and last.rstrip().endswith((b"-->", b"?>")))
+
+
 def declarations(names: Mapping[str, str]) -> bytes:
     """Namespace declarations as attributes."""
     return b"".join(
@@ -237,7 +251,7 @@ def write_content(content: Content, around: Mapping[str, str]) -> bytes:
             out.append(piece)
         elif isinstance(piece, TopTag):
             names = {**around, **piece.declared}
-            names = {prefix: uri for prefix, uri in names.items() if uri != STREAM_NAMESPACE}
+            names = {prefix: uri for prefix, uri in names.items() if uri != STREAM}
             out += (piece.head, declarations(names), piece.tail)
         else:
             prefix, declared = stream_prefix({**around, **(piece.scope or {})})
@@ -255,19 +269,19 @@ def top_tag(tag: re.Match[bytes], declared: Mapping[str, str]) -> TopTag:
     attributes, names = tag[2], _NO_NAMES
     if declared:
         # The stream's own prefix is bound anyway; the splice leaves out what is bound already.
-        names = {prefix: uri for prefix, uri in declared.items() if uri != STREAM_NAMESPACE}
+        names = {prefix: uri for prefix, uri in declared.items() if uri != STREAM}
         attributes = b"".join(m[0] for m in ATTRIBUTE.finditer(attributes) if not declares(m))
     return TopTag(b"<" + tag[1], names, attributes + tag[3] + b">")
 
 
 def stream_prefix(scope: Mapping[str, str]) -> tuple[str, str]:
     """The prefix for the stream's own elements, and its declaration where ``stream`` means something else."""
-    if scope.get("stream", STREAM_NAMESPACE) == STREAM_NAMESPACE:
+    if scope.get("stream", STREAM) == STREAM:
         return "stream", ""
     prefix = "xcast"
-    while scope.get(prefix, STREAM_NAMESPACE) != STREAM_NAMESPACE:
+    while scope.get(prefix, STREAM) != STREAM:
         prefix += "_"
-    return prefix, f' xmlns:{prefix}="{STREAM_NAMESPACE}"'
+    return prefix, f' xmlns:{prefix}="{STREAM}"'
 
 
 class _Cutter:
@@ -284,7 +298,7 @@ class _Cutter:
     ) -> None:
         self.data = data
         self.place = place
-        self.wrap = b"<w" + declarations({"stream": STREAM_NAMESPACE, **around}) + b">" if around else _WRAP
+        self.wrap = b"<w" + declarations({"stream": STREAM, **around}) + b">" if around else _WRAP
         self.bare = bare
         self.lifting = 0  # elements open inside an interleaved update
         self.lifted: tuple[str, dict[str, str], int, int, bool] | None = None
@@ -397,7 +411,7 @@ class _Cutter:
             raise self.fault(f"a {local} without an id", hint=f'write <stream:{local} id="7"/>')
         names: Mapping[str, str] | None = None
         if self.depth:
-            names = {prefix: uri for prefix, uri in self.scope if uri != STREAM_NAMESPACE} if self.scope else _NO_NAMES
+            names = {prefix: uri for prefix, uri in self.scope if uri != STREAM} if self.scope else _NO_NAMES
         tag = self.tag()
         if local == "mutable":
             self.regions.append((region, tsid, names, bool(tag[3])))

@@ -18,21 +18,11 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final, Literal
 
 from xstreamcast.errors import Place, XStreamError, error
-from xstreamcast.model.change import (
-    CHANGES,
-    ROOT,
-    STREAM_NAMESPACE,
-    After,
-    Before,
-    Change,
-    ContentChange,
-    Eos,
-    Fill,
-    Replace,
-)
+from xstreamcast.model.change import CHANGES, ROOT, After, Before, Change, ContentChange, Eos, Fill, Replace
 from xstreamcast.model.content import Update, parse_content, write_content
 from xstreamcast.model.diagnostic import Diagnostic, excerpt
 from xstreamcast.model.framing import CARRIERS, FRAGMENT_LIMIT, STRUCTURES, Broken, Frame, Framer
+from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.structure import Structure, parse_structure, write_structure
 from xstreamcast.model.time import format_instant, parse_instant
 from xstreamcast.scan.encoding import Source, plain_xml, source_name
@@ -111,8 +101,8 @@ class FragmentReader:
 
     def form_of(self, frame: Frame) -> Form | None:
         """How an element that may be the stream's own is spelled; None for data."""
-        uri = frame.namespaces.get(frame.prefix, STREAM_NAMESPACE if frame.prefix == "stream" else "")
-        if uri == STREAM_NAMESPACE:
+        uri = frame.namespaces.get(frame.prefix, STREAM if frame.prefix == "stream" else "")
+        if uri == STREAM:
             return "prefixed"
         return None if frame.prefix or uri else "bare"
 
@@ -151,7 +141,7 @@ class FragmentReader:
         around = {
             prefix: uri
             for prefix, uri in namespaces.items()
-            if (prefix, uri) != ("stream", STREAM_NAMESPACE) and (not prefix or f"{prefix}:".encode() in content)
+            if (prefix, uri) != ("stream", STREAM) and (not prefix or f"{prefix}:".encode() in content)
         }
         bare = self.state.form != "prefixed" and b"<hole" in content
         updates: tuple[Update, ...] = ()
@@ -221,7 +211,7 @@ def encode_change(change: Change, *, declare: bool = False, prefix: str = "strea
 def wire_tags(change: Change, *, declare: bool = False, prefix: str = "stream") -> tuple[bytes, bytes]:
     """The tags around a change's content, for who writes the content in pieces."""
     name = "filler" if isinstance(change, Fill) else change.kind
-    attributes = f' xmlns:{prefix}="{STREAM_NAMESPACE}"' if declare else ""
+    attributes = f' xmlns:{prefix}="{STREAM}"' if declare else ""
     target = getattr(change, "target", None)
     if target is not None:
         attributes += f' target="{target}"'
@@ -249,8 +239,8 @@ class FragmentWriter:
     def __init__(self, out: BinaryIO, structure: Structure | None = None, prefix: str = "stream") -> None:
         self.out = out
         self.prefix = prefix
-        declared = f' xmlns:{prefix}="{STREAM_NAMESPACE}"' if prefix != "stream" else ""
-        out.write(f'<{prefix}:fragments{declared} xmlns:stream="{STREAM_NAMESPACE}">\n'.encode())
+        declared = f' xmlns:{prefix}="{STREAM}"' if prefix != "stream" else ""
+        out.write(f'<{prefix}:fragments{declared} xmlns:stream="{STREAM}">\n'.encode())
         if structure is not None:
             self.write_structure(structure)
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from xstreamcast.model.change import STREAM_NAMESPACE
 from xstreamcast.model.content import ATTRIBUTE, START_TAG, attribute_text
+from xstreamcast.model.namespaces import STREAM
 
 FRAGMENT_LIMIT: Final = 1 << 28
 """No fragment is larger than this; what is, is broken."""
@@ -238,8 +238,8 @@ class Framer:
     def is_stream(prefix: str, namespaces: Mapping[str, str]) -> bool:
         """Whether names with this prefix may be the stream's own: prefixed and bound to its namespace, or bare."""
         if prefix:
-            return namespaces.get(prefix, STREAM_NAMESPACE if prefix == "stream" else "") == STREAM_NAMESPACE
-        return namespaces.get("", STREAM_NAMESPACE) == STREAM_NAMESPACE
+            return namespaces.get(prefix, STREAM if prefix == "stream" else "") == STREAM
+        return namespaces.get("", STREAM) == STREAM
 
     def frame(
         self,

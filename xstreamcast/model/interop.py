@@ -1,66 +1,39 @@
-"""lxml trees to ours and back."""
+"""Trees of lxml and ElementTree to ours, and back."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from copy import copy
+from typing import Any
 
-from xstreamcast.model.build import TreeBuilder
 from xstreamcast.model.names import ATTRIBUTE, COMMENT, DOCUMENT, ELEMENT, PI, TEXT
+from xstreamcast.model.parse import parse
 from xstreamcast.model.tree import Node
 
-if TYPE_CHECKING:
-    from lxml.etree import _Element, _ElementTree
+
+def is_foreign(value: Any) -> bool:
+    """Whether a value is a tree or an element of lxml or ElementTree."""
+    home = type(value).__module__
+    return home.startswith("lxml") or (home == "xml.etree.ElementTree" and hasattr(value, "iter"))
 
 
-def from_lxml(source: _Element | _ElementTree) -> Node:
-    """A copy of an lxml tree (a document node) or element (a parentless element)."""
-    from lxml import etree
+def from_foreign(source: Any) -> Node:
+    """A copy of a tree of lxml or ElementTree; an element is the root of a document of its own."""
+    if type(source).__module__.startswith("lxml"):
+        from lxml import etree
 
-    if isinstance(source, etree._ElementTree):
-        uri = source.docinfo.URL
-        builder = TreeBuilder(uri, uri)
-        builder.start_document()
-        root = source.getroot()
-        before = list(root.itersiblings(preceding=True))
-        for sibling in reversed(before):
-            _copy_in(builder, sibling, {}, tail=False)
-        _copy_in(builder, root, {}, tail=False)
-        for sibling in root.itersiblings():
-            _copy_in(builder, sibling, {}, tail=False)
+        uri = source.docinfo.URL if isinstance(source, etree._ElementTree) else source.base
+        document = parse(etree.tostring(source, encoding="utf-8", with_tail=False), uri, uri)
+        whole = isinstance(source, etree._ElementTree)
     else:
-        builder = TreeBuilder(source.base)
-        _copy_in(builder, source, {}, tail=False)
-    return builder.finish().root
+        from xml.etree import ElementTree
 
-
-def _copy_in(builder: TreeBuilder, element: Any, scope: dict[str | None, str], tail: bool) -> None:
-    from lxml import etree
-
-    if element.tag is etree.Comment:
-        builder.comment(element.text or "")
-    elif element.tag is etree.ProcessingInstruction:
-        builder.pi(element.target, element.text or "")
-    elif element.tag is etree.Entity:
-        builder.text(element.text or "")
-    else:
-        name = etree.QName(element)
-        builder.start(name.namespace or "", name.localname, element.prefix or "")
-        declared = element.nsmap
-        for prefix, uri in declared.items():
-            if scope.get(prefix) != uri and prefix != "xml":
-                builder.namespace(prefix or "", uri)
-        prefix_of = {uri: prefix for prefix, uri in declared.items() if prefix}
-        prefix_of["http://www.w3.org/XML/1998/namespace"] = "xml"
-        for key, value in element.attrib.items():
-            name = etree.QName(key)
-            uri = name.namespace or ""
-            builder.attribute(uri, name.localname, value, prefix_of.get(uri, ""))
-        builder.text(element.text or "")
-        for child in element:
-            _copy_in(builder, child, declared, tail=True)
-        builder.end()
-    if tail and element.tail:
-        builder.text(element.tail)
+        whole = isinstance(source, ElementTree.ElementTree)
+        element = copy(source.getroot() if whole else source)
+        element.tail = None
+        document = parse(ElementTree.tostring(element, "utf-8"))
+    if whole:
+        return document
+    return next(child for child in document.children() if child.kind == ELEMENT)
 
 
 def to_lxml(node: Node) -> Any:

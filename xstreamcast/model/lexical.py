@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 from typing import Final
 
-from xstreamcast.errors import error
+from xstreamcast.errors import error, quoted
 from xstreamcast.model.atomic import Float, Item
 
 _WHITESPACE: Final = " \t\r\n"
@@ -64,7 +64,7 @@ def parse_double(text: str) -> float:
         return float(trimmed)
     special = _SPECIAL.get(trimmed)
     if special is None:
-        raise error("FORG0001", f"{_shown(text)} is not an xs:double")
+        raise error("FORG0001", f"{quoted(text)} is not an xs:double")
     return special
 
 
@@ -77,7 +77,7 @@ def parse_integer(text: str) -> int:
         trimmed = text.strip(_WHITESPACE)
         if _INTEGER.fullmatch(trimmed):  # beyond Python's limit on digits in text
             raise error("FOCA0003", f"an integer of {len(trimmed)} digits is too large") from None
-    raise error("FORG0001", f"{_shown(text)} is not an xs:integer")
+    raise error("FORG0001", f"{quoted(text)} is not an xs:integer")
 
 
 def parse_decimal(text: str) -> Decimal:
@@ -85,7 +85,7 @@ def parse_decimal(text: str) -> Decimal:
     if _DECIMAL.fullmatch(trimmed):
         value = Decimal(trimmed)
         return value if value else Decimal(0)
-    raise error("FORG0001", f"{_shown(text)} is not an xs:decimal")
+    raise error("FORG0001", f"{quoted(text)} is not an xs:decimal")
 
 
 def parse_boolean(text: str) -> bool:
@@ -94,14 +94,14 @@ def parse_boolean(text: str) -> bool:
         return True
     if trimmed in ("false", "0"):
         return False
-    raise error("FORG0001", f"{_shown(text)} is not an xs:boolean")
+    raise error("FORG0001", f"{quoted(text)} is not an xs:boolean")
 
 
 def parse_hex(text: str) -> bytes:
     trimmed = text.strip(_WHITESPACE)
     if len(trimmed) % 2 == 0 and re.fullmatch("[0-9a-fA-F]*", trimmed):
         return bytes.fromhex(trimmed)
-    raise error("FORG0001", f"{_shown(text)} is not an xs:hexBinary")
+    raise error("FORG0001", f"{quoted(text)} is not an xs:hexBinary")
 
 
 _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?")
@@ -113,12 +113,7 @@ def parse_base64(text: str) -> bytes:
     packed = text.translate({ord(c): None for c in _WHITESPACE})
     if _BASE64.fullmatch(packed):
         return b64decode(packed)
-    raise error("FORG0001", f"{_shown(text)} is not an xs:base64Binary")
-
-
-def _shown(text: str) -> str:
-    shown = text if len(text) <= 60 else text[:59] + "…"
-    return f'"{shown}"'
+    raise error("FORG0001", f"{quoted(text)} is not an xs:base64Binary")
 
 
 def double_text(value: float) -> str:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 DOCUMENT, ELEMENT, ATTRIBUTE, TEXT, COMMENT, PI, NAMESPACE = range(7)
 KIND_NAMES = ("document", "element", "attribute", "text", "comment", "processing-instruction", "namespace")
 
-XML = "http://www.w3.org/XML/1998/namespace"
-XMLNS = "http://www.w3.org/2000/xmlns/"
 
 FIRST_NAME = 16  # ids below are kinds of unnamed nodes, or free
 
@@ -71,14 +69,3 @@ def qname(name: int, prefix: int) -> QName:
 
         value = _qnames[name, prefix] = QName(name_uri[name], name_local[name], prefixes[prefix])
     return value
-
-
-def matching(kind: int, uri: str | None, local: str | None) -> frozenset[int]:
-    """The ids known now that a wildcard (``p:*``, ``*:l``) matches; None is the wild part."""
-    return frozenset(
-        number
-        for number in range(FIRST_NAME, len(name_local))
-        if name_kind[number] == kind
-        and (uri is None or name_uri[number] == uri)
-        and (local is None or name_local[number] == local)
-    )

@@ -18,12 +18,12 @@ from xstreamcast.model.names import (
     KIND_NAMES,
     NAMESPACE,
     PI,
-    XML,
     intern,
     name_local,
     name_uri,
     qname,
 )
+from xstreamcast.model.namespaces import XML
 
 if TYPE_CHECKING:
     from xstreamcast.model.atomic import QName

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from xstreamcast.errors import Place, error
+from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.model.build import TreeBuilder, simple_content
 from xstreamcast.model.names import (
     ATTRIBUTE,
@@ -28,6 +28,8 @@ from xstreamcast.scan.normalise import parse_fault
 
 KERNEL_FROM = 4 << 20
 """Bytes from which the scan kernel reads a file."""
+_BEGINNING = 1 << 16
+"""Bytes in which the root element of a document is looked for."""
 _SEPARATOR = "\x01"  # between uri, local name and prefix in expat's names: not an XML character
 _elements: dict[str, tuple[int, int]] = {}
 _attributes: dict[str, tuple[int, int]] = {}
@@ -99,6 +101,30 @@ def parse_file(path: str | Path, document_uri: str | None = None) -> Node:
         return parse_tree(path, uri, uri).root
     with open_input(path) as file:
         return parse(file, uri, uri)
+
+
+def default_namespace(path: Path) -> str:
+    """The namespace of a file's root element if it has one and no prefix, else ``""``; only its beginning is read."""
+    import pyexpat
+
+    found: list[str] = []
+
+    def start(name: str, _: object) -> None:
+        parts = name.split(_SEPARATOR)
+        found.append(parts[0] if len(parts) == 2 else "")
+
+    parser = pyexpat.ParserCreate(None, _SEPARATOR)
+    parser.namespace_prefixes = True
+    parser.StartElementHandler = start
+    try:
+        with open_input(path) as file:
+            for chunk in expat_chunks(read_chunks(file)):
+                parser.Parse(chunk[:_BEGINNING], False)
+                if found or len(chunk) > _BEGINNING:
+                    break
+    except (pyexpat.ExpatError, XStreamError):
+        pass  # whoever reads the document tells what is wrong with it
+    return found[0] if found else ""
 
 
 def _known(names: dict[str, tuple[int, int]], node_kind: int, raw: str) -> tuple[int, int]:

@@ -15,9 +15,9 @@ from xstreamcast.errors import UnsupportedError, XStreamError, error
 from xstreamcast.model.atomic import Item, QName
 from xstreamcast.model.function import Map
 from xstreamcast.model.lexical import collapse, is_ncname, to_string
+from xstreamcast.model.namespaces import OUTPUT
 from xstreamcast.model.tree import DOCUMENT, ELEMENT, TEXT, Node
 
-OUTPUT: Final = "http://www.w3.org/2010/xslt-xquery-serialization"
 METHODS: Final = ("xml", "text", "json", "adaptive")
 
 
@@ -86,7 +86,7 @@ _TEXTS: Final = {
 KNOWN: Final = _BOOLEANS | _NAMES | _TEXTS | {"standalone", "use-character-maps", "parameter-document"}
 
 
-def _bad(name: str, value: object) -> Exception:
+def _bad(name: str, value: object) -> XStreamError:
     return error("SEPM0016", f'"{value}" is not a value of the serialisation parameter {name}')
 
 
@@ -204,10 +204,8 @@ def _from_child(child: Node, name: str) -> Any:
         raise error("SEPM0017", f"output:{name} takes one attribute, value")
     try:
         return _from_text(name, value, child.namespaces())
-    except UnsupportedError:
-        raise
-    except Exception as failure:
-        raise error("SEPM0017", str(failure)) from None
+    except XStreamError as failure:
+        raise error("SEPM0017", failure.message) from None
 
 
 def _character_map(element: Node) -> dict[str, str]:

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Final
 
 from xstreamcast.errors import error
-from xstreamcast.model.atomic import XML
 from xstreamcast.model.names import (
     ATTRIBUTE,
     COMMENT,
@@ -22,6 +21,7 @@ from xstreamcast.model.names import (
     name_uri,
     prefixes,
 )
+from xstreamcast.model.namespaces import XML
 from xstreamcast.model.serialise_parameters import Parameters
 from xstreamcast.model.tree import Tree
 
@@ -169,7 +169,7 @@ class XMLWriter:
                 row += 1
                 markup = tag
                 while row <= end and kind[row] == ATTRIBUTE:
-                    markup += f' {local[name[row]]}="{write_attribute(value[row])}"'  # type: ignore[arg-type]
+                    markup += f' {local[name[row]]}="{write_attribute(value[row])}"'  # type: ignore[arg-type]  # too
                     row += 1
                 if row > end:
                     put(f"<{markup}/>")

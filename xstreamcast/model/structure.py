@@ -29,7 +29,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 from xstreamcast.errors import Place, error
-from xstreamcast.model.change import STREAM_NAMESPACE
+from xstreamcast.model.namespaces import STREAM
 
 TagType = Literal["snapshot", "filler", "temporal", "event"]
 
@@ -342,7 +342,7 @@ class _Reader:
 
 def write_structure(structure: Structure, *, declare: bool = True, prefix: str = "stream") -> str:
     """The text of a structure: ``parse_structure(write_structure(s))`` has the same tags."""
-    namespaces = f' xmlns:{prefix}="{STREAM_NAMESPACE}"' if declare else ""
+    namespaces = f' xmlns:{prefix}="{STREAM}"' if declare else ""
     prefixes = _prefixes(structure, prefix)
     namespaces += "".join(f" xmlns:{name}={quoteattr(uri)}" for name, uri in prefixes.items())
     stream = f" stream={quoteattr(structure.stream)}" if structure.stream else ""

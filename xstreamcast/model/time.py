@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from xstreamcast.errors import Place, error
+from xstreamcast.errors import Place, error, quoted
 
 Instant = int
 
@@ -66,7 +66,7 @@ def parse_instant(text: str, place: Place | None = None) -> Instant:
     match = _INSTANT.fullmatch(text)
     if match is None:
         raise error(
-            "XSC0010", f"not a time: {text!r}", place, hint="write 2003-10-23T12:23:34, 2003-10-23, start or now"
+            "XSC0010", f"not a time: {quoted(text)}", place, hint="write 2003-10-23T12:23:34, 2003-10-23, start or now"
         )
     year, month, day = int(match[1]), int(match[2]), int(match[3])
     hour, minute, second = int(match[4] or 0), int(match[5] or 0), int(match[6] or 0)
@@ -195,9 +195,3 @@ def allen(a: Interval, b: Interval) -> str:
     if a_begin < b_begin:
         return "contains" if a_end > b_end else "overlaps"
     return "during" if a_end < b_end else "overlappedBy"
-
-
-ALLEN: Final = (
-    "before", "meets", "overlaps", "starts", "during", "finishes", "equals",
-    "finishedBy", "contains", "startedBy", "overlappedBy", "metBy", "after",
-)  # fmt: skip

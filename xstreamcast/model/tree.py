@@ -35,7 +35,6 @@ from xstreamcast.model.names import (
     NAMESPACE,
     PI,
     TEXT,
-    XML,
     intern,
     intern_prefix,
     name_kind,
@@ -43,6 +42,7 @@ from xstreamcast.model.names import (
     name_uri,
     prefixes,
 )
+from xstreamcast.model.namespaces import XML
 from xstreamcast.model.node import NamespaceNode, Node, nodes_at
 
 if TYPE_CHECKING:

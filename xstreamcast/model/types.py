@@ -16,6 +16,7 @@ from xstreamcast.model import atomic as a
 from xstreamcast.model import datetime as d
 from xstreamcast.model.atomic import Item, QName
 from xstreamcast.model.function import Array, FunctionItem, Map
+from xstreamcast.model.namespaces import XS
 from xstreamcast.model.tree import ATTRIBUTE, COMMENT, DOCUMENT, ELEMENT, NAMESPACE, PI, TEXT, Node
 
 
@@ -45,7 +46,7 @@ class AtomicType:
 
     @property
     def qname(self) -> QName:
-        return QName(a.XS, self.name, "xs")
+        return QName(XS, self.name, "xs")
 
     def __str__(self) -> str:
         return f"xs:{self.name}"

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
-from io import BytesIO
+from enum import Enum
+from io import BytesIO, TextIOBase
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote, urljoin, urlsplit
 
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.functions.registry import lookup
 from xstreamcast.model import datetime as dt
 from xstreamcast.model.atomic import AnyURI, Base64Binary, Item, QName, Untyped
-from xstreamcast.model.function import Array, Map
+from xstreamcast.model.function import Array, FunctionItem, Map
+from xstreamcast.model.interop import from_foreign, is_foreign
 from xstreamcast.model.parse import parse, parse_file
 from xstreamcast.model.tree import ATTRIBUTE, ELEMENT, Node
+from xstreamcast.model.types import type_of
 from xstreamcast.scan.encoding import open_input
+
+_NO_SEQUENCE: Final = (Node, FunctionItem, str, bytes, bytearray, memoryview, Mapping)
+"""What can be iterated in Python, and is one item."""
 
 
 def known_function(uri: str, local: str, arity: int) -> bool:
@@ -55,7 +61,7 @@ class Library:
 
     def __init__(self, base_uri: str | None, given: Mapping[str, Any]) -> None:
         self.base_uri = base_uri
-        self.given = dict(given)
+        self.given = {name: binary(source) for name, source in given.items()}
         self.known: dict[str, Node] = {}
 
     def document(self, uri: str) -> Node:
@@ -117,14 +123,19 @@ def document(source: Any) -> Item:
         return parse_file(Path(source))
     if isinstance(source, (bytes, bytearray, memoryview)):
         return parse(open_input(BytesIO(bytes(source))))
+    if isinstance(source, TextIOBase):
+        return document(binary(source))
     if hasattr(source, "read"):
         uri = uri_of(source)
         return parse(open_input(source), uri, uri)
-    if type(source).__module__.startswith("lxml"):
-        from xstreamcast.model.interop import from_lxml
-
-        return from_lxml(source)
     return item_of(source)
+
+
+def binary(source: Any) -> Any:
+    """What is open for reading text, as something that is read as bytes, which say their encoding themselves."""
+    if not isinstance(source, TextIOBase):
+        return source
+    return source.buffer if hasattr(source, "buffer") else source.read()
 
 
 def uri_of(source: Any) -> str | None:
@@ -138,12 +149,31 @@ def uri_of(source: Any) -> str | None:
 # ----------------------------------------------------------------------------------------- Python values and items
 
 
+def items_of(value: Any) -> list[Item]:
+    """A Python value as a sequence: None is the empty one; lists, tuples, sets, ranges, arrays, Series and whatever
+    else gives its members one by one are sequences of these, in which a list is an XQuery array."""
+    if value is None:
+        return []
+    if isinstance(value, _NO_SEQUENCE) or is_foreign(value) or not isinstance(value, Iterable):
+        return [item_of(value)]
+    return [item_of(member) for member in value if member is not None]
+
+
 def item_of(value: Any) -> Item:
-    """A Python value as an item."""
+    """A Python value as an item; XPTY0004 if there is none for it."""
+    if isinstance(value, Node | FunctionItem):
+        return value
+    try:
+        type_of(value)
+        return value
+    except KeyError:
+        pass
     if isinstance(value, datetime):
         return _moment(value)
     if isinstance(value, date):
         return dt.moment(dt.Date, value.year, value.month, value.day, 0, None)
+    if isinstance(value, time):
+        return dt.parse_moment(dt.Time, value.isoformat())
     if isinstance(value, timedelta):
         whole = (value.days * 86_400 + value.seconds) * 1_000_000 + value.microseconds
         return dt.day_time(whole * 1000)
@@ -152,20 +182,24 @@ def item_of(value: Any) -> Item:
     if isinstance(value, Path):
         return AnyURI(value.absolute().as_uri())
     if isinstance(value, Mapping):
-        return Map((item_of(key), _members(member)) for key, member in value.items())
-    if isinstance(value, (list, tuple)) and not isinstance(value, Node):
-        return Array(_members(member) for member in value)
-    if type(value).__module__.startswith("lxml"):
-        from xstreamcast.model.interop import from_lxml
-
-        return from_lxml(value)
-    return value
-
-
-def _members(value: Any) -> list[Item]:
-    if isinstance(value, (list, tuple)) and not isinstance(value, Node):
-        return [item_of(part) for part in value]
-    return [] if value is None else [item_of(value)]
+        return Map((item_of(key), items_of(member)) for key, member in value.items())
+    if isinstance(value, (list, tuple)):
+        return Array(items_of(member) for member in value)
+    if is_foreign(value):
+        return from_foreign(value)
+    if isinstance(value, Enum):
+        return item_of(value.value)
+    for plain_class in (str, int, float):
+        if isinstance(value, plain_class):  # of a class of somebody's own
+            return plain_class(value)
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+        return item_of(value.item())
+    kind = type(value)
+    raise error(
+        "XPTY0004",
+        f"no XQuery value stands for a {kind.__module__}.{kind.__qualname__}".replace("builtins.", ""),
+        hint="there are some for numbers, text, dates, dicts, lists, and trees of lxml and ElementTree",
+    )
 
 
 def _moment(value: datetime) -> dt.DateTime:
@@ -238,10 +272,15 @@ def _plain_moment(item: dt.Moment) -> Any:
         return str(item)
 
 
+def _cell(item: Item) -> Item:
+    """What stands in a table for an item: for a node its text."""
+    return item.string if isinstance(item, Node) else item
+
+
 def record(item: Item) -> dict[Any, Any]:
     """An item as a row of a table."""
     if isinstance(item, Map):
-        return {plain(key): _unwrapped(value) for key, value in item.items()}
+        return {plain(key): _unwrapped([_cell(part) for part in value]) for key, value in item.items()}
     if isinstance(item, Node) and item.kind == ELEMENT:
         row: dict[Any, Any] = {f"@{attribute.local}": attribute.string for attribute in item.attributes()}
         for child in item.children():

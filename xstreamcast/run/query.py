@@ -12,16 +12,18 @@ from __future__ import annotations
 import gc
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from xstreamcast.errors import XStreamError, error
-from xstreamcast.lang.context import OUTPUT, StaticContext
+from xstreamcast.lang.context import StaticContext
 from xstreamcast.lang.link import ModuleTexts, parse
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.datetime import DateTime
-from xstreamcast.model.tree import Node
+from xstreamcast.model.namespaces import OUTPUT
+from xstreamcast.model.tree import ATTRIBUTE, TEXT, Node
 from xstreamcast.run.evaluate import EvaluationContext, Executable, VarName
 from xstreamcast.run.recursion import folded
 
@@ -29,18 +31,23 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     import pandas
+    import pyarrow
 
     from xstreamcast.lang.ast import Module
     from xstreamcast.model.diagnostic import Diagnostic
     from xstreamcast.model.serialise import Parameters
     from xstreamcast.model.structure import Structure
+    from xstreamcast.run.collection import Collections
     from xstreamcast.run.inputs import Scanning
+    from xstreamcast.run.library import Library
     from xstreamcast.run.single_pass import PlanCode
 
 __all__ = ["Query", "Result", "compile", "query", "query_many"]
 
 _AT_ONCE: Final = 1 << 16
 """Items that are made between two looks for garbage."""
+_SHOWN: Final = 10
+"""Items in the representation of a result."""
 
 
 def query(
@@ -48,6 +55,7 @@ def query(
     *,
     context: Any = None,
     docs: Mapping[str, Any] | None = None,
+    collections: Mapping[str, Any] | None = None,
     streams: Mapping[str, Any] | Callable[[str], Node] | None = None,
     variables: Mapping[str, Any] | None = None,
     now: str | datetime | DateTime | None = None,
@@ -58,11 +66,13 @@ def query(
     """Run a query and give its items as they are asked for.
 
     ``context`` (the context item) and the values of ``docs`` (what ``doc("name")`` finds) may be a path, bytes, a
-    text of XML, an lxml tree, a node, or a file open for reading bytes. ``variables`` are values of external
-    variables: plain Python values, nodes, or lists of them. ``streams`` are fragment streams by the name that
-    ``stream("name")`` asks for, or a function from name to document node. ``now`` fixes the current time; with
-    streams it is by default the largest valid time in them. Files named by ``doc()`` in the query are read relative
-    to ``base_uri`` (the working folder if not given); the network never is.
+    text of XML, a tree or an element of lxml or ElementTree, a node, or an open file. ``variables`` are values of
+    external variables: plain Python values, nodes, or lists and other iterables of them. ``streams`` are fragment
+    streams by the name that ``stream("name")`` asks for, or a function from name to document node. ``now`` fixes the
+    current time; with streams it is by default the largest valid time in them. Files named by ``doc()`` in the query,
+    and folders and patterns named by ``collection()``, are read relative to ``base_uri`` (the working folder if not
+    given); the network never is. ``collections`` gives others: lists of documents, folders or patterns by name, the
+    default collection as ``""``. All documents of a collection are in memory at once.
 
     Large documents in files and pipes are scanned, by ``threads`` at once, and only what the query looks at is kept,
     for as long as it is needed. ``spool`` keeps a copy of an input that must be read twice and cannot be.
@@ -71,7 +81,14 @@ def query(
     [42]
     """
     return compile(text, base_uri=base_uri, variables=tuple(variables or ()))(
-        context=context, docs=docs, streams=streams, variables=variables, now=now, threads=threads, spool=spool
+        context=context,
+        docs=docs,
+        collections=collections,
+        streams=streams,
+        variables=variables,
+        now=now,
+        threads=threads,
+        spool=spool,
     )
 
 
@@ -80,6 +97,7 @@ def query_many(
     *,
     context: Any = None,
     docs: Mapping[str, Any] | None = None,
+    collections: Mapping[str, Any] | None = None,
     variables: Mapping[str, Any] | None = None,
     now: str | datetime | DateTime | None = None,
     base_uri: str | None = None,
@@ -93,7 +111,7 @@ def query_many(
     [[2], [3.0]]
     """
     from xstreamcast.run.inputs import Scanning
-    from xstreamcast.run.library import Library, document, moment_of
+    from xstreamcast.run.library import Library, binary, document, moment_of
     from xstreamcast.run.route import Inputs
 
     queries = [compile(text, base_uri=base_uri, variables=tuple(variables or ())) for text in texts]
@@ -102,20 +120,22 @@ def query_many(
     moment = moment_of(now)
     results: dict[int, Result] = {}
     library = Library(queries[0].executable.program.static.base_uri, docs or {})
-    inputs = Inputs(queries, context, library)
+    inputs = Inputs(queries, binary(context), library)
     scan = inputs.scan(spool)
     if scan is not None:
         from xstreamcast.run.single_pass import run_many
 
         given = queries[0].given(variables or {})
-        doors = {"documents": library.document, "resources": library.text}
+        doors = library_doors(library, collections)
         scanning = Scanning(threads=threads, spool=spool)
         answers = run_many(list(scan.codes.values()), scan.inputs, scan.uris, moment, given, doors, scanning=scanning)
         results = {number: Result(queries[number], iter(a)) for number, a in zip(scan.codes, answers, strict=True)}
     rest = [number for number in range(len(queries)) if number not in results]
     start = None if inputs.context is None or not rest else document(inputs.context)
     for number in rest:
-        results[number] = queries[number](context=start, docs=library.given, variables=variables, now=moment)
+        results[number] = queries[number](
+            context=start, docs=library.given, collections=collections, variables=variables, now=moment
+        )
     return [results[number] for number in range(len(queries))]
 
 
@@ -154,7 +174,8 @@ def compile(
         modules=modules or file_modules,
         structures=structures,
     )
-    return Query(text, Executable(_gathered(folded(module), text)), warning_texts(module))
+    again = partial(compile, text, static=static, modules=modules, structures=structures, source=source)
+    return Query(text, Executable(_gathered(folded(module), text)), warning_texts(module), again)
 
 
 def _gathered(module: Module, text: str) -> Module:
@@ -176,10 +197,20 @@ def warning_texts(module: Module) -> tuple[str, ...]:
 
 
 class Query:
-    """A compiled query; ``warnings`` tells what in it can hardly be meant."""
+    """A compiled query; ``warnings`` tells what in it can hardly be meant.
 
-    def __init__(self, text: str, executable: Executable, warnings: tuple[str, ...] = ()) -> None:
+    It can be used by several threads at once, and pickled: where it is unpickled it is compiled again.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        executable: Executable,
+        warnings: tuple[str, ...] = (),
+        again: Callable[[], Query] | None = None,
+    ) -> None:
         self.text = text
+        self._again = again
         self.executable = executable
         self.warnings = warnings
         self._plan: list[PlanCode | None] | None = None  # made when first needed
@@ -189,6 +220,7 @@ class Query:
         *,
         context: Any = None,
         docs: Mapping[str, Any] | None = None,
+        collections: Mapping[str, Any] | None = None,
         streams: Mapping[str, Any] | Callable[[str], Node] | None = None,
         variables: Mapping[str, Any] | None = None,
         now: str | datetime | DateTime | None = None,
@@ -206,12 +238,12 @@ class Query:
         bring their own, by name ("": of all the others); ``report`` hears what is odd about the streams.
         ``scanning`` says more about scans than ``threads`` and ``spool`` do, and is taken instead of them.
         """
-        from xstreamcast.run.library import Library, document, moment_of
+        from xstreamcast.run.library import Library, binary, document, moment_of
 
         program = self.executable.program
         given = self.given(variables or {})
         library = Library(program.static.base_uri, docs or {})
-        doors = {"documents": library.document, "resources": library.text} | doors
+        doors = library_doors(library, collections) | doors
         if streams is not None:
             known = streams
             if not callable(known):
@@ -225,7 +257,7 @@ class Query:
             from xstreamcast.run.route import Inputs
 
             chosen = scanning or Scanning(threads=threads, spool=spool)
-            inputs = Inputs([self], context, library)
+            inputs = Inputs([self], binary(context), library)
             scan = inputs.scan(chosen.spool)
             if scan is not None:
                 from xstreamcast.run import single_pass
@@ -235,7 +267,7 @@ class Query:
                 )
                 return Result(self, items)
             context = inputs.context
-        start = item if context is None else document(context)
+        start = item if context is None or not program.uses_context else document(context)
         made = EvaluationContext(program, moment_of(now), start, given, **doors)
         return Result(self, self.executable.run(made))
 
@@ -257,7 +289,9 @@ class Query:
 
     def given(self, variables: Mapping[str, Any]) -> dict[VarName, list[Item]]:
         """The values of external variables, as programs take them."""
-        return {name: _sequence(value) for name, value in self._names(variables)}
+        from xstreamcast.run.library import items_of
+
+        return {name: items_of(value) for name, value in self._names(variables)}
 
     def _names(self, variables: Mapping[str, Any]) -> Iterator[tuple[VarName, Any]]:
         """Variables by expanded name: ``n``, ``p:n`` with a prefix of the query, ``{uri}n`` or ``Q{uri}n``."""
@@ -274,8 +308,30 @@ class Query:
             else:
                 yield ("", name), value
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return (self._again, ()) if self._again is not None else super().__reduce__()
+
     def __repr__(self) -> str:
         return f"<Query {' '.join(self.text.split())[:60]}>"
+
+
+def library_doors(library: Library, collections: Mapping[str, Any] | None) -> dict[str, Any]:
+    """How an evaluation comes by documents, collections and texts."""
+    found: list[Collections] = []
+
+    def known() -> Collections:
+        from xstreamcast.run.collection import Collections
+
+        if not found:
+            found.append(Collections(library, collections or {}))
+        return found[0]
+
+    return {
+        "documents": library.document,
+        "resources": library.text,
+        "collections": lambda uri: known().items(uri),
+        "uri_collections": lambda uri: known().uris(uri),
+    }
 
 
 class Result(Iterable[Item]):
@@ -342,7 +398,13 @@ class Result(Iterable[Item]):
     def __len__(self) -> int:
         return len(self.items())
 
-    def __getitem__(self, number: int) -> Item:
+    @overload
+    def __getitem__(self, number: int) -> Item: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Item]: ...
+    def __getitem__(self, number: int | slice) -> Item | list[Item]:
+        if isinstance(number, slice):
+            return self.items()[number]
         while number >= len(self._items) and self._more():
             pass
         return self.items()[number] if number < 0 else self._items[number]
@@ -387,23 +449,57 @@ class Result(Iterable[Item]):
 
         return made.DataFrame([record(item) for item in self.items()])
 
+    def to_arrow(self) -> pyarrow.Table:
+        """The rows of :meth:`to_pandas` as an Arrow table; a column with several values somewhere has lists."""
+        import pyarrow as made
+
+        from xstreamcast.run.library import record
+
+        rows = [record(item) for item in self.items()]
+        lists = {name for row in rows for name, value in row.items() if isinstance(value, list)}
+        for row in rows:
+            for name in lists & row.keys():
+                value = row[name]
+                row[name] = value if isinstance(value, list) else [] if value is None else [value]
+        columns = dict.fromkeys(name for row in rows for name in row)
+        return made.table({str(name): [row.get(name) for row in rows] for name in columns})
+
+    def to_lxml(self) -> list[Any]:
+        """As :meth:`to_list`, but elements, documents, comments and instructions are those of lxml, and attributes and
+        text are strings.
+
+        >>> [title.text for title in query("//title", context="<b><title>T</title></b>").to_lxml()]
+        ['T']
+        """
+        from xstreamcast.run.library import plain
+
+        return [_foreign(item) if isinstance(item, Node) else plain(item) for item in self.items()]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _result, (self._source, self.items())
+
     def __repr__(self) -> str:
+        """The first items; no more than these are computed for it."""
         from xstreamcast.model.serialise import serialise
 
-        items = self.items()
+        while len(self._items) <= _SHOWN and self._more():
+            pass
         shown = []
-        for item in items[:10]:
+        for item in self._items[:_SHOWN]:
             text = serialise([item], method="adaptive")
             line = text if len(text) <= 100 else text[:99] + "…"
             shown.append("  " + line.replace("\n", " "))
-        if len(items) > 10:
-            shown.append(f"  … {len(items) - 10} more")
-        return "\n".join([f"<Result: {len(items)} item{'' if len(items) == 1 else 's'}>", *shown])
+        count = len(self._items)
+        if count > _SHOWN:
+            shown.append("  …" if self._rest is not None else f"  … {count - _SHOWN} more")
+        known = f"{_SHOWN} items and more" if self._rest is not None else f"{count} item{'' if count == 1 else 's'}"
+        return "\n".join([f"<Result: {known}>", *shown])
 
 
-def _sequence(value: Any) -> list[Item]:
-    from xstreamcast.run.library import item_of
+def _result(source: Query, items: list[Item]) -> Result:
+    return Result(source, iter(items))
 
-    if isinstance(value, (list, tuple)) and not isinstance(value, Node):
-        return [item_of(part) for part in value]
-    return [] if value is None else [item_of(value)]
+
+def _foreign(node: Node) -> Any:
+    """A node of lxml; attributes and text, which are nothing there without their element, as strings."""
+    return node.string if node.kind in (ATTRIBUTE, TEXT) else node.to_lxml()

@@ -21,12 +21,13 @@ from xstreamcast.errors import error
 from xstreamcast.functions.registry import lookup
 from xstreamcast.functions.sequence import distinct
 from xstreamcast.functions.total import Total
-from xstreamcast.model.atomic import FN, Item
+from xstreamcast.model.atomic import Item
 from xstreamcast.model.collation import Collation
 from xstreamcast.model.compare import hash_key
 from xstreamcast.model.convert import atomize, convert
 from xstreamcast.model.function import FunctionItem
 from xstreamcast.model.lexical import to_string
+from xstreamcast.model.namespaces import FN
 from xstreamcast.model.types import NUMERIC, STRING, SequenceType
 from xstreamcast.plan.algebra import Concat, Fold, Group, Reduce, Reduction, Slice
 

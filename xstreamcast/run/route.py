@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import descendants
+from xstreamcast.model.namespaces import FN
 from xstreamcast.model.tree import Node
 from xstreamcast.run.inputs import Scannable, measured, scannable, twice
 from xstreamcast.run.library import Library, document, uri_of

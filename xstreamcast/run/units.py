@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import descendants
-from xstreamcast.model.atomic import XS, Item
+from xstreamcast.model.atomic import Item
+from xstreamcast.model.namespaces import FN, XS
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import PLAN, Concat, Fold, Group, Nest, Plan, Reduce, Slice, Unit, VarName
 from xstreamcast.run.evaluate import EvaluationContext, Executable
@@ -233,6 +233,36 @@ class NestCode:
         given = replace(over, source=ast.VarRef(plan_name(self.key), span=over.source.span))
         declared = _declaration(self.key, ast.SequenceType(ast.KindTest("node"), "*"))
         return self._parts.compile(replace(loop, clauses=(given, *loop.clauses[1:])), declared)
+
+    @cached_property
+    def each(self) -> Executable:
+        """What is made of instances that are given, where they may be inside each other."""
+        assert self.nest.each is not None
+        given = ast.ForClause(plan_name(self.nest.variable), None, False, None, ast.VarRef(plan_name(self.key)))
+        declared = _declaration(self.key, ast.SequenceType(ast.KindTest("node"), "*"))
+        return self._parts.compile(ast.FLWOR((given,), self.nest.each.whole, span=self._unit.span), declared)
+
+    @cached_property
+    def inside(self) -> Executable:
+        """What is made of those that are chosen inside of an instance."""
+        assert self.nest.each is not None
+        assert self.nest.each.choice is not None
+        return self._parts.compile(self.nest.each.choice.inside)
+
+    @cached_property
+    def parent(self) -> Executable:
+        """Whether the children of an instance may be chosen."""
+        assert self.nest.each is not None
+        assert self.nest.each.choice is not None
+        assert self.nest.each.choice.parent is not None
+        return self._parts.compile(_call("boolean", self.nest.each.choice.parent))
+
+    @cached_property
+    def guard(self) -> Executable:
+        """Whether an instance gives anything at all."""
+        assert self.nest.each is not None
+        assert self.nest.each.guard is not None
+        return self._parts.compile(_call("boolean", self.nest.each.guard))
 
     @property
     def _loop(self) -> tuple[ast.FLWOR, ast.ForClause]:

@@ -13,15 +13,12 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-import numpy as np
-
-from xstreamcast.model.names import ATTRIBUTE, COMMENT, ELEMENT, NAMESPACE, PI, TEXT, XMLNS
+from xstreamcast.model.names import ATTRIBUTE, COMMENT, ELEMENT, NAMESPACE, PI, TEXT
 from xstreamcast.scan.layout import (
     BEGINS_RECORD,
     COMMENT_CLASS,
     DECLARATION_CLASS,
     EMITS,
-    FIRST_CLASS,
     GROWS_TREE,
     PASSING,
     SEES_ATTRIBUTES,
@@ -31,9 +28,7 @@ from xstreamcast.scan.layout import (
     TEXT_CLASS,
 )
 from xstreamcast.scan.path import NODE, NodeTest, Path, Step
-
-DEAD: Final = 0
-DOCUMENT_STATE: Final = 1
+from xstreamcast.scan.tables import Tables
 
 _WAITING: Final = 1 << 16  # added to a position that a node has from above: a descendant step still looks for its node
 _BELOW: Final = -1  # within a subtree that is wanted whole
@@ -51,7 +46,7 @@ class Action(IntEnum):
     RECORD = 2
     """As CAPTURE; and what is captured within is handed over with it."""
     PROJECT = 3
-    """Rows of the tree columns: the elements on the path from ``Target.root`` on, and the whole subtree at its end.
+    """Rows of the tree columns: the elements on the path, and the whole subtree at its end.
 
     Where the path has ``//`` all elements between are kept (without texts), so that whose child is whose stays true;
     those with nothing kept below are not.
@@ -62,27 +57,22 @@ class Action(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A path and what to do at its end. ``root``: how many of its steps lead to the top of a projected tree."""
+    """A path and what to do at its end."""
 
     path: Path
     action: Action = Action.COUNT
-    root: int | None = None
     sparse: bool = False
     """A record of no use unless something below it is kept: with nothing there, neither it nor its row stays."""
-
-    @property
-    def top(self) -> int:
-        """The position whose nodes are tops of trees."""
-        return len(self.path.steps) if self.root is None else self.root
 
 
 Position = tuple[int, int]
 
 
-class Automaton:
+class Automaton(Tables):
     """The automaton of some targets, and its tables for the kernel."""
 
     def __init__(self, targets: Sequence[Target]) -> None:
+        super().__init__()
         self.targets = tuple(targets)
         self._sparse = [target.path.steps for target in self.targets if target.sparse]
         self._tests: list[NodeTest] = []
@@ -94,37 +84,19 @@ class Automaton:
         self.classes: list[tuple[int, frozenset[NodeTest]]] = []
         self._class_of: dict[tuple[int, frozenset[NodeTest]], int] = {}
         for kind in _SPECIAL.values():
-            self._number(kind, "", "")
+            self.numbered(kind, "", "")
         self.states: list[frozenset[Position]] = []
         self._state_of: dict[frozenset[Position], int] = {}
-        self.stride = 32
-        self.transitions = np.full(self.stride * 16, -1, np.int32)
-        self.flags = np.zeros(16, np.int32)
-        self.visits = np.zeros(16, np.int64)
         self.state_of(frozenset())
         self.state_of(frozenset((t, 0) for t in range(len(self.targets))))
 
-    # ---------------------------------------------------------------------------------------------- classes
-
-    def _number(self, kind: int, uri: str, local: str) -> int:
+    def numbered(self, kind: int, uri: str, local: str) -> int:
+        """The class of a name, or the number of a new one."""
         key = kind, frozenset(test for test in self._tests if test.matches(kind, uri, local))
         number = self._class_of.get(key)
         if number is None:
             number = self._class_of[key] = len(self.classes)
             self.classes.append(key)
-        return number
-
-    def classify(self, kind: int, uri: str, local: str) -> int:
-        """The class of a qualified name."""
-        if kind == ATTRIBUTE and uri == XMLNS:
-            return DECLARATION_CLASS
-        number = self._number(kind, uri, local)
-        if number >= self.stride:
-            old = self.transitions.reshape(-1, self.stride)
-            new = np.full((len(old), 2 * self.stride), -1, np.int32)
-            new[:, : self.stride] = old
-            self.stride *= 2
-            self.transitions = new.reshape(-1)
         return number
 
     # ---------------------------------------------------------------------------------------------- states
@@ -136,15 +108,7 @@ class Automaton:
             return number
         number = self._state_of[positions] = len(self.states)
         self.states.append(positions)
-        if number >= len(self.flags):
-            self.flags = np.concatenate([self.flags, np.zeros_like(self.flags)])
-            self.visits = np.concatenate([self.visits, np.zeros_like(self.visits)])
-            self.transitions = np.concatenate([self.transitions, np.full_like(self.transitions, -1)])
-        self.flags[number] = self._flags(positions)
-        if not positions:
-            self.transitions[: self.stride] = DEAD
-        for special in range(FIRST_CLASS):  # the kernel does not ask for these
-            self.expand(number, special)
+        self.add_state(number, self._flags(positions))
         return number
 
     def expand(self, state: int, number: int) -> int:
@@ -172,8 +136,7 @@ class Automaton:
         return to
 
     def _grows(self, t: int, j: int) -> bool:
-        target = self.targets[t]
-        return target.action in (Action.PROJECT, Action.KEEP) and (j >= target.top or j == _BELOW)
+        return self.targets[t].action in (Action.PROJECT, Action.KEEP) and j != _DECLARATION
 
     def _passes(self, t: int, position: int) -> bool:
         """Whether a position grows the tree only for what may be below its node."""
@@ -195,7 +158,7 @@ class Automaton:
                 flags |= GROWS_TREE | SEES_ATTRIBUTES  # for the declarations, at least
                 ends = position == len(steps)
                 passing = passing and not ends and self._passes(t, position)
-                if position == target.top:
+                if position == 0:  # the document node has a row of its own, and stays whatever is below
                     flags |= EMITS
                     passing = False
             if j == _BELOW or (j == len(steps) and target.action == Action.PROJECT):
@@ -235,14 +198,6 @@ class Automaton:
             t in lengths and (j < 0 or j % _WAITING > lengths[t] or j == lengths[t] + _WAITING)
             for t, j in self.states[state]
         )
-
-    def tops(self) -> list[int]:
-        """The states whose nodes are tops of projected trees."""
-        return [
-            number
-            for number, positions in enumerate(self.states)
-            if any(j == self.targets[t].top and self._grows(t, j) for t, j in positions)
-        ]
 
     def declarations(self) -> list[int]:
         """The states of namespace declarations of projected elements."""

@@ -7,7 +7,7 @@ computed batch by batch as it stands: ``E(a ⊎ b) = E(a) ++ E(b)``.
 >>> from xstreamcast.scan.automaton import Action, Target
 >>> from xstreamcast.scan.path import parse_path
 >>> document = b"<s n='1'><p><q>x</q></p><p><q>y</q></p><o>z</o></s>"
->>> names = Target(parse_path("/s/p/q"), Action.PROJECT, root=0)
+>>> names = Target(parse_path("/s/p/q"), Action.PROJECT)
 >>> for batch in document_batches(document, [names], [parse_path("/s/p")], step=1):
 ...     print(batch.tree.root.xml(), [element.offset for element in batch.open], batch.final)
 <s/> [0] False

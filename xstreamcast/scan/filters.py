@@ -15,7 +15,6 @@ import numpy as np
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT
 from xstreamcast.scan import spans
 from xstreamcast.scan.layout import CONTENT_FLAGS, GROWS_TREE, R_END, R_FLAGS, R_FROM, R_START, R_STATE, R_TO, R_TREE
-from xstreamcast.scan.records import parents
 from xstreamcast.scan.vector import Bytes, Longs
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ class Verdicts:
         starts, ends = np.ascontiguousarray(done[:, 0]), np.ascontiguousarray(done[:, 1])
         outcomes = [self._tested(k, starts, ends) for k in range(len(self.tests))]
         passed = np.zeros(len(done), np.bool_)
-        drop = (parents(starts, ends) < 0) & (starts < edge)
+        drop = _outermost(starts, ends) & (starts < edge)
         states = self._of_states(automaton)
         for state in np.unique(done[:, 3]).tolist():
             here = done[:, 3] == state
@@ -177,6 +176,12 @@ class Verdicts:
         rows = self.records[:, 2]
         staying = rows >= 0
         rows[staying] = np.where(keep[rows[staying]], new[rows[staying]], -1)
+
+
+def _outermost(starts: Longs, ends: Longs) -> Any:
+    """Which intervals, in the order of their starts, are within no other one."""
+    before = np.maximum.accumulate(np.concatenate([[-1], ends]))[:-1]
+    return starts >= before
 
 
 def _within(places: Longs, starts: Longs, ends: Longs) -> Longs:

@@ -17,7 +17,7 @@ import numpy as np
 from xstreamcast.model.names import ATTRIBUTE, DOCUMENT, ELEMENT, FIRST_NAME
 from xstreamcast.model.tree import Tree
 from xstreamcast.scan import layout as t
-from xstreamcast.scan.automaton import DOCUMENT_STATE, Action, Target
+from xstreamcast.scan.automaton import Action, Target
 from xstreamcast.scan.filters import Filters
 from xstreamcast.scan.layout import (
     BEGINS_RECORD,
@@ -44,6 +44,7 @@ from xstreamcast.scan.octets import Octets
 from xstreamcast.scan.path import Path
 from xstreamcast.scan.scanner import Scanner
 from xstreamcast.scan.split import Level, graft
+from xstreamcast.scan.tables import DOCUMENT_STATE
 from xstreamcast.scan.tree import Names, covered, declaration, ints, squeeze
 from xstreamcast.scan.vector import Bytes, Longs
 
@@ -85,8 +86,8 @@ class Wanted:
         carry: Sequence[Path],
         filters: Filters,
     ) -> Wanted:
-        """The targets of all these, one after the other; projected trees begin at the document node."""
-        targets = [replace(target, root=0) for target in projected]
+        """The targets of all these, one after the other."""
+        targets = list(projected)
         parts: list[range] = []
         for paths, action in ((records, Action.RECORD), (counts, Action.COUNT), (carry, Action.COUNT)):
             parts.append(range(len(targets), len(targets) + len(paths)))

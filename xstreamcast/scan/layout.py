@@ -83,7 +83,6 @@ CLEAN: Final = 0
 MIXED: Final = 1  # elements, comments or PIs in it
 ESCAPED: Final = 2  # references, CDATA, carriage returns; in attributes also tabs and line feeds
 CHARS: Final = 4  # inner bookkeeping: the text has characters
-OPEN: Final = 8  # its start lies before the range
 NOTED: Final = 16  # inner bookkeeping: the element's attributes or declarations have rows that name its own
 CONTENT_FLAGS: Final = MIXED | ESCAPED
 

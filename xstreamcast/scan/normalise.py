@@ -38,6 +38,7 @@ _ENTITY: Final = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);|#)([^;\s<&]+);")
 
 _NO_DECLARATION: Final = "external DTDs are not read; declare it in the document"
 _HINTS: Final = {
+    errors.XML_ERROR_SYNTAX: "this is no XML; is it the right file?",
     errors.XML_ERROR_NO_ELEMENTS: "a document has one root element; is the file complete?",
     errors.XML_ERROR_INVALID_TOKEN: "a tag, a reference or a character is malformed; is the encoding declared rightly?",
     errors.XML_ERROR_UNCLOSED_TOKEN: "is the file complete?",

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from xstreamcast.model.names import ATTRIBUTE, COMMENT, ELEMENT, PI, TEXT, XML, name_kind, name_local, name_uri
+from xstreamcast.model.names import ATTRIBUTE, COMMENT, ELEMENT, PI, TEXT, name_kind, name_local, name_uri
+from xstreamcast.model.namespaces import XML
 from xstreamcast.model.serialise_xml import ATTRIBUTE_ESCAPES, TEXT_ESCAPES
 from xstreamcast.scan import spans
 from xstreamcast.scan.tree import value_column, value_modes

@@ -2,8 +2,8 @@
 
 >>> from xstreamcast.scan.automaton import Action, Automaton, Target
 >>> from xstreamcast.scan.path import parse_path
->>> automaton = Automaton([Target(parse_path("//b"), Action.CAPTURE)])
->>> [batch.value(k) for batch in scan_bytes(b"<a><b>x</b><c/><b>y</b></a>", automaton) for k in range(len(batch))]
+>>> scanner = Scanner(Automaton([Target(parse_path("//b"), Action.CAPTURE)]))
+>>> [batch.value(k) for batch in scan_bytes(b"<a><b>x</b><c/><b>y</b></a>", scanner) for k in range(len(batch))]
 [b'x', b'y']
 """
 
@@ -20,7 +20,6 @@ import numpy as np
 
 from xstreamcast.errors import Place, error
 from xstreamcast.scan import layout as t
-from xstreamcast.scan.automaton import Automaton
 from xstreamcast.scan.encoding import Source, plain_chunks, plain_xml
 from xstreamcast.scan.scanner import STEP, Batch, InternalSubset, Scanner
 from xstreamcast.scan.symbols import accepted
@@ -97,9 +96,9 @@ def _drained(b: Bytes, n: int, scanner: Scanner) -> Iterator[Batch]:
         scanner.make_room(taken)
 
 
-def scan_bytes(document: bytes, automaton: Automaton, name: str = "<input>") -> Iterator[Batch]:
+def scan_bytes(document: bytes, scanner: Scanner) -> Iterator[Batch]:
     """Scan XML in memory."""
-    yield from scan_array(np.frombuffer(bytearray(document), np.uint8), Scanner(automaton, name), [document])
+    yield from scan_array(np.frombuffer(bytearray(document), np.uint8), scanner, [document])
 
 
 def scan_source(source: Source, scanner: Scanner) -> Iterator[Batch]:

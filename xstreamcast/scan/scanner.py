@@ -11,7 +11,7 @@ import numpy as np
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.model.names import DOCUMENT
 from xstreamcast.scan import layout as t
-from xstreamcast.scan.automaton import DOCUMENT_STATE, Automaton
+from xstreamcast.scan.automaton import Automaton
 from xstreamcast.scan.kernel import scan
 from xstreamcast.scan.layout import (
     BEGINS_RECORD,
@@ -22,9 +22,7 @@ from xstreamcast.scan.layout import (
     LEVEL_WORDS,
     NAME,
     R_END,
-    R_FLAGS,
     R_FROM,
-    R_RECORD,
     R_START,
     R_STATE,
     R_TO,
@@ -37,7 +35,8 @@ from xstreamcast.scan.layout import (
     STATE,
 )
 from xstreamcast.scan.symbols import SymbolError, Symbols, accepted
-from xstreamcast.scan.vector import Bytes, Longs
+from xstreamcast.scan.tables import DOCUMENT_STATE, Tables
+from xstreamcast.scan.vector import Bytes, Longs, Table
 
 STEP: Final = 4 << 20
 """A mapped file is scanned in steps of this many bytes; rows are handed over after each."""
@@ -69,7 +68,7 @@ class Batch:
 
     buffer: Bytes
     offset: int
-    rows: np.ndarray[tuple[int, int], np.dtype[np.int64]]
+    rows: Table
     tree: Columns
 
     def __len__(self) -> int:
@@ -80,41 +79,8 @@ class Batch:
         return self.rows[:, R_STATE]
 
     @property
-    def record(self) -> Longs:
-        """The number of the innermost record a node is in, -1 for none."""
-        return self.rows[:, R_RECORD]
-
-    @property
     def start(self) -> Longs:
         return self.rows[:, R_START]
-
-    @property
-    def begin(self) -> Longs:
-        """Where the value begins: an element's content, an attribute's value, a text."""
-        return self.rows[:, R_FROM]
-
-    @property
-    def to(self) -> Longs:
-        return self.rows[:, R_TO]
-
-    @property
-    def end(self) -> Longs:
-        return self.rows[:, R_END]
-
-    @property
-    def flags(self) -> Longs:
-        """0: the value is its bytes; else ``layout.MIXED``, ``layout.ESCAPED``."""
-        return self.rows[:, R_FLAGS] & ((1 << t.FLAG_BITS) - 1)
-
-    @property
-    def context(self) -> Longs:
-        """The number of an element's namespace context."""
-        return self.rows[:, R_FLAGS] >> t.FLAG_BITS
-
-    @property
-    def top(self) -> Longs:
-        """The node's row in the tree columns, -1 for none."""
-        return self.rows[:, R_TREE]
 
     def value(self, k: int) -> bytes:
         """The bytes of a row's value as written."""
@@ -125,10 +91,10 @@ class InternalSubset(Exception):
     """The document has a DTD of its own, which must be resolved before the kernel reads it."""
 
 
-class Scanner:
+class TableScanner:
     """The state of one scan: registers, stack, outputs; the symbols of its input."""
 
-    def __init__(self, automaton: Automaton, name: str = "<input>", rows: int = 1 << 14, whole: bool = True) -> None:
+    def __init__(self, automaton: Tables, name: str = "<input>", rows: int = 1 << 14, whole: bool = True) -> None:
         self.automaton = automaton
         self.whole = whole  # whether a tree of the document node stays until the end
         self.symbols = Symbols(automaton.classify)
@@ -395,3 +361,12 @@ def _characters(text: bytes) -> int:
 
 def _doubled(array: Any) -> Any:
     return np.concatenate([array, np.zeros_like(array)])
+
+
+class Scanner(TableScanner):
+    """A scan for what paths lead to."""
+
+    automaton: Automaton
+
+    def __init__(self, automaton: Automaton, name: str = "<input>", rows: int = 1 << 14, whole: bool = True) -> None:
+        super().__init__(automaton, name, rows, whole)

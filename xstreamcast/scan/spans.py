@@ -353,30 +353,3 @@ def contain(b: Bytes, froms: Any, tos: Any, value: bytes) -> np.ndarray[Any, np.
     found = np.empty(len(froms), np.bool_)
     _contain(b, *_contiguous(froms, tos), np.frombuffer(bytearray(value), np.uint8), found)
     return found
-
-
-@compiled
-def _enclose(b: Any, groups: Any, froms: Any, tos: Any, before: Any, after: Any, c: Any) -> int:
-    size = b.shape[0]
-    room = c.shape[0]
-    source = base(b)
-    target = base(c)
-    opening = base(before)
-    closing = base(after)
-    j = 0
-    for k in range(froms.shape[0]):
-        if k == 0 or groups[k] != groups[k - 1]:
-            j = copied(opening, 0, before.shape[0], before.shape[0], target, j, room)
-        j = copied(source, froms[k], tos[k], size, target, j, room)
-        if k + 1 == froms.shape[0] or groups[k + 1] != groups[k]:
-            j = copied(closing, 0, after.shape[0], after.shape[0], target, j, room)
-    return j
-
-
-def enclosed(b: Bytes, groups: Any, froms: Any, tos: Any, before: bytes, after: bytes) -> Bytes:
-    """The bytes of spans one after the other, those of each group (adjacent equal numbers) between two strings."""
-    froms, tos = _contiguous(froms, tos)
-    groups = np.ascontiguousarray(groups, np.int64)
-    c = np.empty(int((tos - froms).sum()) + len(froms) * (len(before) + len(after)) + 32, np.uint8)
-    opening, closing = (np.frombuffer(bytearray(text), np.uint8) for text in (before, after))
-    return c[: _enclose(b, groups, froms, tos, opening, closing, c)]

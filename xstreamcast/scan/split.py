@@ -19,7 +19,7 @@ import numpy as np
 
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.scan import layout as t
-from xstreamcast.scan.automaton import DEAD, Automaton, Position, Target
+from xstreamcast.scan.automaton import Automaton, Position, Target
 from xstreamcast.scan.layout import (
     CONTENT,
     EMITS,
@@ -33,6 +33,7 @@ from xstreamcast.scan.layout import (
 )
 from xstreamcast.scan.reader import plain_start
 from xstreamcast.scan.scanner import Scanner
+from xstreamcast.scan.tables import DEAD
 from xstreamcast.scan.vector import Bytes
 
 WINDOWS: Final = (1 << 16, 1 << 20)

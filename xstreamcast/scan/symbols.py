@@ -15,7 +15,8 @@ from xml.parsers import expat
 
 import numpy as np
 
-from xstreamcast.model.names import ATTRIBUTE, ELEMENT, FIRST_NAME, PI, XML, XMLNS
+from xstreamcast.model.names import ATTRIBUTE, ELEMENT, FIRST_NAME, PI
+from xstreamcast.model.namespaces import XML, XMLNS
 from xstreamcast.scan.layout import DECLARES, PREFIXED, RESERVED
 from xstreamcast.scan.vector import mix
 

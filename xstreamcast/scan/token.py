@@ -41,7 +41,7 @@ def find_text(b: Any, i: int, n: int) -> int:
     while i + 32 <= n:
         m = text_mask(b, i)
         if m != 0:
-            return i + first(m)  # type: ignore[no-any-return]
+            return i + first(m)
         i += 32
     while i < n:
         c = at8(b, i)
@@ -56,7 +56,7 @@ def find_body(b: Any, i: int, n: int, stop: int) -> int:
     while i + 32 <= n:
         m = body_mask(b, i, stop)
         if m != 0:
-            return i + first(m)  # type: ignore[no-any-return]
+            return i + first(m)
         i += 32
     while i < n:
         c = at8(b, i)
@@ -71,7 +71,7 @@ def find_value(b: Any, i: int, n: int, quote: int) -> int:
     while i + 32 <= n:
         m = value_mask(b, i, quote)
         if m != 0:
-            return i + first(m)  # type: ignore[no-any-return]
+            return i + first(m)
         i += 32
     while i < n:
         c = at8(b, i)
@@ -86,7 +86,7 @@ def find_name(b: Any, i: int, n: int) -> int:
     while i + 32 <= n:
         m = name_mask(b, i)
         if m != 0:
-            return i + first(m)  # type: ignore[no-any-return]
+            return i + first(m)
         i += 32
     while i < n:
         c = at8(b, i)
@@ -101,7 +101,7 @@ def find_tag(b: Any, i: int, n: int) -> int:
     while i + 32 <= n:
         m = tag_mask(b, i)
         if m != 0:
-            return i + first(m)  # type: ignore[no-any-return]
+            return i + first(m)
         i += 32
     while i < n:
         c = at8(b, i)
@@ -116,7 +116,7 @@ def find_byte(b: Any, i: int, n: int, stop: int) -> int:
     while i + 32 <= n:
         m = byte_mask(b, i, stop)
         if m != 0:
-            return i + first(m)  # type: ignore[no-any-return]
+            return i + first(m)
         i += 32
     while i < n and at8(b, i) != stop:
         i += 1
@@ -234,14 +234,14 @@ def first_word(b: Any, i: int, n: int, size: int) -> int:
     """The first eight bytes of a name of ``size`` bytes; 0 after its end."""
     if i + 8 <= n:
         w = word(b, i)
-        return low(w, size) if size < 8 else w  # type: ignore[no-any-return]
+        return low(w, size) if size < 8 else w
     w = at8(b, i) - at8(b, i)  # an int64 zero
     for k in range(min(size, 8)):
         c = at8(b, i + k)
         if k == 7 and c >= 128:
             c -= 256
         w += c << (8 * k)
-    return w  # type: ignore[no-any-return]
+    return w
 
 
 @inlined
@@ -273,12 +273,12 @@ def lookup(b: Any, i: int, n: int, size: int, mask: int, names: Any, arena: Any,
     while True:
         which = at32(table, k)
         if which == 0:
-            return which  # type: ignore[no-any-return]
+            return which
         if (
             at64(names, which * 4) == w
             and at64(names, which * 4 + NAME_LENGTH) == size
             and at64(names, which * 4 + NAME_LAST) == z
             and (size <= 16 or is_name(b, i, n, size, which, names, arena))
         ):
-            return which  # type: ignore[no-any-return]
+            return which
         k = (k + 1) & mask

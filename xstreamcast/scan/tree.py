@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
 from typing import Any, Final
 
 import numpy as np
@@ -20,8 +19,8 @@ from xstreamcast.scan.automaton import Action, Automaton, Target
 from xstreamcast.scan.encoding import Source, source_name
 from xstreamcast.scan.layout import R_END, R_START, R_TREE
 from xstreamcast.scan.path import Path
-from xstreamcast.scan.reader import scan_array, scan_source
-from xstreamcast.scan.scanner import Batch, Scanner
+from xstreamcast.scan.reader import scan_bytes, scan_source
+from xstreamcast.scan.scanner import Scanner
 from xstreamcast.scan.symbols import Symbols, attribute_value
 from xstreamcast.scan.vector import Bytes, Longs, compiled
 
@@ -37,63 +36,19 @@ def parse_tree(source: Source | bytes, base_uri: str | None = None, document_uri
     automaton = Automaton([Target(Path(), Action.PROJECT)])
     name = document_uri or base_uri or ("<input>" if isinstance(source, bytes) else source_name(source))
     scanner = Scanner(automaton, name)
-    if isinstance(source, bytes):
-        batches = list(scan_array(np.frombuffer(bytearray(source), np.uint8), scanner, [source]))
-    else:
-        batches = list(scan_source(source, scanner))
-    (batch,) = batches
-    return _Forest(batch, scanner).tree(0, len(batch.tree[0]), Tree(base_uri, document_uri))
-
-
-def forest(batch: Batch, scanner: Scanner) -> tuple[Longs, list[Tree]]:
-    """The projected trees of a batch in document order: the number of the row of each one's top, and the trees.
-
-    A top has all namespaces in scope where it stands, as a copy of it would.
-    """
-    tops = np.flatnonzero(np.isin(batch.state, scanner.automaton.tops()) & (batch.top >= 0))
-    tops = tops[np.argsort(batch.top[tops])]
-    columns = _Forest(batch, scanner)
-    sizes = batch.tree[3]
-    trees = []
-    for first, context in zip(batch.top[tops].tolist(), batch.context[tops].tolist(), strict=True):
-        tree = columns.tree(first, first + int(sizes[first]) + 1, Tree())
-        scope = scanner.symbols.contexts[context]
-        declared = {prefix: uri for prefix, uri in scope.items() if uri and prefix != "xml"}
-        if declared:
-            tree.namespaces[0] = declared
-        trees.append(tree)
-    return tops, trees
-
-
-class _Forest:
-    """The columns of a batch as the model has them, made at once; trees are slices of them."""
-
-    def __init__(self, batch: Batch, scanner: Scanner) -> None:
-        kinds, labels, ups, sizes, froms, tos, needs = batch.tree
-        names, prefixes = Names(scanner.symbols).columns()
-        self.kind = bytearray(kinds.tobytes())
-        self.name, self.prefix = ints(names[labels]), ints(prefixes[labels])
-        self.up, self.size = ints(ups), ints(sizes)
-        self.value = value_column(kinds, ups, sizes, texts(batch.buffer, kinds, froms, tos, needs))
-        self.declared: dict[int, dict[str, str]] = {}
-        for row in batch.rows[np.isin(batch.state, scanner.automaton.declarations())]:
-            prefix, uri = declaration(bytes(batch.buffer[row[R_START] : row[R_END]]))
-            self.declared.setdefault(int(row[R_TREE]), {})[prefix] = uri
-        self.declaring = sorted(self.declared)
-
-    def tree(self, first: int, end: int, tree: Tree) -> Tree:
-        """Rows ``first`` to ``end`` as the rows of an empty tree."""
-        if end - first == len(self.kind):
-            tree.kind, tree.name, tree.prefix = self.kind, self.name, self.prefix
-            tree.up, tree.size, tree.value = self.up, self.size, self.value
-        else:
-            tree.kind, tree.name, tree.prefix = self.kind[first:end], self.name[first:end], self.prefix[first:end]
-            tree.up, tree.size, tree.value = self.up[first:end], self.size[first:end], self.value[first:end]
-            tree.up[0] = 0  # the top of this tree, whatever it hangs from in the columns
-        for row in self.declaring[bisect_left(self.declaring, first) : bisect_left(self.declaring, end)]:
-            tree.namespaces[row - first] = self.declared[row]
-        tree.finish()
-        return tree
+    (batch,) = scan_bytes(source, scanner) if isinstance(source, bytes) else scan_source(source, scanner)
+    kinds, labels, ups, sizes, froms, tos, needs = batch.tree
+    names, prefixes = Names(scanner.symbols).columns()
+    tree = Tree(base_uri, document_uri)
+    tree.kind = bytearray(kinds.tobytes())
+    tree.name, tree.prefix = ints(names[labels]), ints(prefixes[labels])
+    tree.up, tree.size = ints(ups), ints(sizes)
+    tree.value = value_column(kinds, ups, sizes, texts(batch.buffer, kinds, froms, tos, needs))
+    for row in batch.rows[np.isin(batch.state, automaton.declarations())]:
+        prefix, uri = declaration(bytes(batch.buffer[row[R_START] : row[R_END]]))
+        tree.namespaces.setdefault(int(row[R_TREE]), {})[prefix] = uri
+    tree.finish()
+    return tree
 
 
 def declaration(written: bytes) -> tuple[str, str]:
@@ -210,7 +165,8 @@ def value_column(kinds: Any, ups: Any, sizes: Any, own: list[str]) -> list[str |
     made = np.empty(len(own) + 2, object)
     made[1] = ""
     made[2:] = own
-    return made[places].tolist()  # type: ignore[no-any-return]
+    values: list[str | None] = made[places].tolist()
+    return values
 
 
 def ints(column: Any) -> array[int]:

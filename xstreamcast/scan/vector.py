@@ -15,12 +15,12 @@ from typing import Any, Final, TypeVar, cast
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped, unused-ignore]  # llvmlite has no types
 from numba import config, njit, types  # type: ignore[import-untyped, unused-ignore]  # nor has numba
-from numba.extending import intrinsic  # type: ignore[import-untyped, unused-ignore]
+from numba.extending import intrinsic  # type: ignore[import-untyped, unused-ignore]  # as above
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
 Longs = np.ndarray[tuple[int], np.dtype[np.int64]]
-Ints = np.ndarray[tuple[int], np.dtype[np.int32]]
+Table = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 
 WIDTH: Final = 32
 """Bytes in a vector."""
@@ -42,7 +42,7 @@ def inlined(function: Function) -> Function:
 def _source_stamp() -> tuple[float, int]:
     """When the kernel was last changed, and its size, in all files that are compiled."""
     here = Path(__file__).parent
-    files = ("vector", "layout", "token", "content", "rows", "kernel", "spans", "tree", "records", "octets")
+    files = ("vector", "layout", "token", "content", "rows", "kernel", "spans", "tree", "octets")
     try:
         states = [(here / f"{name}.py").stat() for name in files]
     except OSError:  # imported from an archive, which does not change
@@ -375,23 +375,23 @@ def _byte_lanes(builder: Any, x: Any, c: Any) -> Any:
 
 
 base: Any
-at8: Any
-at32: Any
-at64: Any
-put8: Any
-put32: Any
-put64: Any
-copy32: Any
-word: Any
-text_mask: Any
-body_mask: Any
-value_mask: Any
-name_mask: Any
-tag_mask: Any
-byte_mask: Any
-first: Any
-low: Any
-hashed: Any
+at8: Callable[[Any, int], int]
+at32: Callable[[Any, int], int]
+at64: Callable[[Any, int], int]
+put8: Callable[[Any, int, int], None]
+put32: Callable[[Any, int, int], None]
+put64: Callable[[Any, int, int], None]
+copy32: Callable[[Any, int, Any, int], None]
+word: Callable[[Any, int], int]
+text_mask: Callable[[Any, int], int]
+body_mask: Callable[[Any, int, int], int]
+value_mask: Callable[[Any, int, int], int]
+name_mask: Callable[[Any, int], int]
+tag_mask: Callable[[Any, int], int]
+byte_mask: Callable[[Any, int, int], int]
+first: Callable[[int], int]
+low: Callable[[int, int], int]
+hashed: Callable[[int, int, int], int]
 
 _settings: Any = config  # numba sets its attributes as it starts
 if _settings.DISABLE_JIT:

@@ -62,7 +62,10 @@ class AllenComparison(Expr):
 
 
 ALLEN = (
-    *("before", "after", "meets", "metBy", "overlaps", "overlappedBy", "starts", "startedBy"),
-    *("during", "contains", "finishes", "finishedBy", "equals"),
+    *("before", "meets", "overlaps", "starts", "during", "finishes", "equals"),
+    *("finishedBy", "contains", "startedBy", "overlappedBy", "metBy", "after"),
 )
-"""Allen's thirteen relations: infix words at the level of comparisons, plain names everywhere else."""
+"""Allen's thirteen relations: infix words at the level of comparisons, plain names everywhere else.
+
+In an order whose reverse has their inverses.
+"""

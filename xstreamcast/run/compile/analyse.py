@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN, STREAM
 from xstreamcast.lang.walk import children, descendants
+from xstreamcast.model.namespaces import FN, MATH, STREAM, XS
 
-ITEM, POSITION, LAST = 1, 2, 4
+ITEM, POSITION, LAST, ROOT = 1, 2, 4, 8
 _EVERYTHING = ITEM | POSITION | LAST
 
 VarName = tuple[str, str]
@@ -23,7 +23,7 @@ class Analysis:
         self._keep: list[ast.Node] = []
 
     def focus(self, e: ast.Node) -> int:
-        """Which parts of the focus around it an expression looks at: ITEM | POSITION | LAST."""
+        """Which parts of the focus around it an expression looks at: ITEM | POSITION | LAST, or only the ROOT above."""
         known = self._focus.get(id(e))
         if known is None:
             known = self._focus[id(e)] = self._focus_of(e)
@@ -31,7 +31,9 @@ class Analysis:
         return known
 
     def _focus_of(self, e: ast.Node) -> int:
-        if isinstance(e, (ast.ContextItem, ast.Root, ast.AxisStep)):
+        if isinstance(e, ast.Root):
+            return ROOT
+        if isinstance(e, (ast.ContextItem, ast.AxisStep)):
             return ITEM
         if isinstance(e, ast.Path):
             return self.focus(e.steps[0])
@@ -84,7 +86,7 @@ def _repeatable(e: ast.Node) -> bool:
     if isinstance(e, _OTHER_EACH_TIME):
         return False
     if isinstance(e, ast.FunctionCall):
-        return e.name.uri in (FN, STREAM) and e.name.local not in _UNREPEATABLE
+        return e.name.uri in (FN, XS, MATH, STREAM) and e.name.local not in _UNREPEATABLE
     return True
 
 

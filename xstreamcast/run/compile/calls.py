@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from xstreamcast.functions.registry import FunctionEntry, lookup
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN, MAP, STREAM
 from xstreamcast.model import types as t
+from xstreamcast.model.namespaces import FN, MAP, STREAM
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.expressions import string_code
 from xstreamcast.run.compile.flwor import flwor_count

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from xstreamcast.lang import ast
 from xstreamcast.model.names import ELEMENT
+from xstreamcast.run.compile.analyse import ROOT
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.predicates import Produce, filtered, is_condition, positional
 from xstreamcast.run.compile.scope import Scope
@@ -84,20 +85,24 @@ class Chain:
         """The elements below which a node meets the conditions, each once and in document order."""
         out = c.out
         loop = self._loop(c, start, asked.names, asked.kind, bool(asked.conditions))
-        below = filtered(c, asked.conditions, scope, loop, True)
+
+        def held(body: Body) -> None:
+            """Those whose holder is not above the start, which are not asked: by name it cannot be."""
+
+            def use(item: Val) -> None:
+                if not self.names:
+                    out.line(f"if {holder(item)} <= {start.code}: continue")
+                body(item)
+
+            loop(use)
+
+        below = filtered(c, asked.conditions, scope, held, True)
 
         def holder(item: Val) -> str:
             up, element = c.column(item.tree, "up"), out.fresh("i")
             out.line(f"{element} = {item.code} - {up}[{item.code}]")
             for _ in asked.names[1:]:
                 out.line(f"{element} -= {up}[{element}]")
-            return element
-
-        def inside(item: Val) -> str:
-            """The holder, if it is not above the start: by name it cannot be."""
-            element = holder(item)
-            if not self.names:
-                out.line(f"if {element} <= {start.code}: continue")
             return element
 
         def unique(body: Body) -> None:
@@ -120,7 +125,7 @@ class Chain:
             rows, element = out.fresh("l"), out.fresh("i")
             out.line(f"{rows} = []")
             with out.sealed():
-                below(lambda item: out.line(f"{rows}.append({inside(item)})"))
+                below(lambda item: out.line(f"{rows}.append({holder(item)})"))
             with out.loop(f"for {element} in sorted(set({rows})):"):
                 body(row(start.tree, element, "element"))
 
@@ -155,9 +160,9 @@ def asked_below(c: Compiler, e: ast.Expr) -> Asked | None:
     left, right = _names_below(c, e.left), _names_below(c, e.right)
     if isinstance(e, ast.ValueComparison):  # it is an error if there are several
         left, right = (side if side is not None and Asked(*side).unique else None for side in (left, right))
-    if left is not None and not c.analysis.focus(e.right):
+    if left is not None and not c.analysis.focus(e.right) & ~ROOT:
         return Asked(*left, (replace(e, left=ast.ContextItem(span=e.left.span)),))
-    if right is not None and not c.analysis.focus(e.left):
+    if right is not None and not c.analysis.focus(e.left) & ~ROOT:
         return Asked(*right, (replace(e, right=ast.ContextItem(span=e.right.span)),))
     return None
 

@@ -132,6 +132,10 @@ def general_cond(c: Compiler, e: ast.GeneralComparison, scope: Scope) -> str:
     clock = clock_comparison(c, e, scope)
     if clock is not None:
         return clock.code
+    if op == "eq" and c.open_loops and c.plain_collation(scope):
+        for kept, varying in ((e.right, e.left), (e.left, e.right)):
+            if _stays(c, kept, varying, scope):
+                return _against_kept(c, varying, kept, scope)
     if is_single(c, e.right, scope):
         return _against_one(c, op, e.left, e.right, scope)
     if is_single(c, e.left, scope):
@@ -285,6 +289,50 @@ def _against_many(c: Compiler, op: str, left: ast.Expr, right: ast.Expr, scope: 
             each_side(c, item, test)
 
         c.each(left, scope, body, ANY)
+    return flag
+
+
+def _stays(c: Compiler, kept: ast.Expr, varying: ast.Expr, scope: Scope) -> bool:
+    """Whether one side of ``=`` is a sequence that is the same in a loop around in which the other varies."""
+    return (
+        isinstance(kept, (ast.Path, ast.Filter, ast.VarRef, ast.FLWOR, ast.FunctionCall))
+        and not is_single(c, kept, scope)
+        and c.analysis.repeatable(kept)
+        and c.level(kept, scope) < min(c.open_loops, c.level(varying, scope))
+    )
+
+
+def _against_kept(c: Compiler, varying: ast.Expr, kept: ast.Expr, scope: Scope) -> str:
+    """``varying = kept``, a semi-join: the values that stay the same are hashed once, the others looked up."""
+    out = c.out
+    cell = c.hoisted(c.level(kept, scope))
+    values = out.fresh("x")
+    kinds: list[str] = []
+
+    def keep(side: Side) -> None:
+        kinds.append(side.kind)
+        if side.raw:
+            out.line(f"{values}.untyped.add({side.code})")
+        else:
+            out.line(f"{values}.add({side.typed})")
+
+    out.line(f"{values} = {cell}[0]")
+    with out.sealed(), out.block(f"if {values} is None:"):
+        out.line(f"{values} = {cell}[0] = ValueSet()")
+        c.each(kept, scope, lambda item: each_side(c, item, keep), ANY)
+    flag = out.fresh("f")
+    out.line(f"{flag} = False")
+    with out.sealed(), out.region(flag) as region:
+
+        def test(side: Side) -> None:
+            if side.kind in _TEXTUAL and set(kinds) == {"untyped"}:
+                found = f"{side.code} in {values}.untyped"
+            else:
+                found = f"{values}.has({side.typed})"
+            with out.block(f"if {found}:"):
+                out.leave(region)
+
+        c.each(varying, scope, lambda item: each_side(c, item, test), ANY)
     return flag
 
 

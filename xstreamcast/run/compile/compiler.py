@@ -20,9 +20,10 @@ from typing import Any, Final
 
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import CODEPOINT, StaticContext
+from xstreamcast.lang.context import StaticContext
 from xstreamcast.model import types as t
-from xstreamcast.run.compile.analyse import Analysis, VarName
+from xstreamcast.model.namespaces import CODEPOINT
+from xstreamcast.run.compile.analyse import ROOT, Analysis, VarName
 from xstreamcast.run.compile.emit import Emitter, Frame, Line, Slot
 from xstreamcast.run.compile.nesting import Nesting
 from xstreamcast.run.compile.scope import Focus, Scope, Var
@@ -61,6 +62,7 @@ class Compiler:
         self.static = static
         self.analysis = Analysis()
         self.columns: dict[str, tuple[Slot, dict[str, str]]] = {}
+        self._tree_levels: dict[str, tuple[Frame, int]] = {}  # where trees were named: frame and open loops
         self.functions: dict[tuple[str, str, int], Any] = {}
         self.globals: dict[VarName, Any] = {}
         self.no_joins: dict[int, ast.Expr] = {}  # keys by which a join was tried in vain
@@ -340,6 +342,7 @@ class Compiler:
         name = self.out.fresh("t")
         self.out.line(f"{name} = {code}")
         self.columns[name] = (self.out.slot(), {})
+        self._tree_levels[name] = (self.frame, len(self.frame.loops))
         return name
 
     def column(self, tree: str, column: str) -> str:
@@ -418,9 +421,18 @@ class Compiler:
                 level = max(level, self.level(*var.deferred))
             elif var is not None and var.frame is self.frame:
                 level = max(level, var.level)
-        if self.analysis.focus(e) and scope.focus.frame is self.frame:
-            level = max(level, scope.focus.level)
+        use = self.analysis.focus(e)
+        if use and scope.focus.frame is self.frame:
+            level = max(level, self._root_level(scope.focus) if use == ROOT else scope.focus.level)
         return level
+
+    def _root_level(self, focus: Focus) -> int:
+        """The level of ``/``: all nodes of a tree have one root, be the loop over them ever so far inside."""
+        if focus.item is not None and focus.item.rep is Rep.ROW:
+            frame, level = self._tree_levels.get(focus.item.tree, (None, 0))
+            if frame is not None:
+                return min(level if frame is self.frame else 0, focus.level)
+        return focus.level
 
     def hoisted(self, level: int) -> str:
         """A cell, empty at first, that lives as long as the loops down to a level: what is put in stays for

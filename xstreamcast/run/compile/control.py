@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import ERR
+from xstreamcast.model.namespaces import ERR
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.emit import Slot
 from xstreamcast.run.compile.expressions import each_once

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import CODEPOINT
 from xstreamcast.lang.walk import bound_by, children, descendants
+from xstreamcast.model.namespaces import CODEPOINT
 from xstreamcast.run.compile.analyse import VarName
 from xstreamcast.run.compile.chains import with_condition
 from xstreamcast.run.compile.compiler import Compiler
@@ -373,14 +374,14 @@ def _name(expanded: VarName) -> ast.Name:
     return ast.Name("", expanded[1], expanded[0])
 
 
-_CLAUSES: dict[type[ast.Clause], Callable[[_Writer, ast.Clause, list[ast.Clause], Scope], None]] = {
-    ast.ForClause: _Writer.for_clause,  # type: ignore[dict-item]  # each method takes its own clause
-    ast.LetClause: _Writer.let_clause,  # type: ignore[dict-item]
-    ast.WhereClause: _Writer.where_clause,  # type: ignore[dict-item]
-    ast.CountClause: _Writer.count_clause,  # type: ignore[dict-item]
-    ast.OrderClause: _Writer.order_clause,  # type: ignore[dict-item]
-    ast.GroupClause: _Writer.group_clause,  # type: ignore[dict-item]
-    ast.WindowClause: _Writer.window_clause,  # type: ignore[dict-item]
+_CLAUSES: dict[type[ast.Clause], Callable[[_Writer, Any, list[ast.Clause], Scope], None]] = {  # each its own clause
+    ast.ForClause: _Writer.for_clause,
+    ast.LetClause: _Writer.let_clause,
+    ast.WhereClause: _Writer.where_clause,
+    ast.CountClause: _Writer.count_clause,
+    ast.OrderClause: _Writer.order_clause,
+    ast.GroupClause: _Writer.group_clause,
+    ast.WindowClause: _Writer.window_clause,
 }
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
 from xstreamcast.lang.walk import descendants
+from xstreamcast.model.namespaces import FN
 from xstreamcast.run.compile.calls import held, inline, library
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.expressions import each_once

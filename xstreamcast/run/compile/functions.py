@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import STREAM
 from xstreamcast.model.atomic import QName
+from xstreamcast.model.namespaces import STREAM
 from xstreamcast.run.compile.calls import context_code, held
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.maps import looked_up

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import MAP
 from xstreamcast.model import types as t
+from xstreamcast.model.namespaces import MAP
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.flwor import each_result
 from xstreamcast.run.compile.scope import Scope

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
+from xstreamcast.model.namespaces import FN
 from xstreamcast.run.compile.analyse import LAST, POSITION, is_call, literal_number
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.scope import Scope

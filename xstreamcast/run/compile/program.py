@@ -99,7 +99,8 @@ def compile_module(module: ast.Module) -> Program:
         for declaration in part.prolog:
             if isinstance(declaration, ast.VariableDecl):
                 _write_global(c, c.globals[declaration.name.expanded], part)
-    uses = _write_main(c, module, modules)
+    _write_main(c, module, modules)
+    uses = any(_uses_context(c, part) for part in modules)
     text, spots = c.out.text()
     external = tuple(
         declaration.name
@@ -250,7 +251,20 @@ def _initial_scope(c: Compiler, module: ast.Module) -> Scope:
 # ------------------------------------------------------------------------------------------------------------ main
 
 
-def _write_main(c: Compiler, module: ast.Module, modules: list[ast.Module]) -> bool:
+def _uses_context(c: Compiler, module: ast.Module) -> bool:
+    """Whether the context item may be asked for: by the query's expression, or by the value of a variable."""
+    return (module.body is not None and bool(c.analysis.focus(module.body))) or any(
+        isinstance(declaration, ast.ContextItemDecl)
+        or (
+            isinstance(declaration, ast.VariableDecl)
+            and declaration.value is not None
+            and bool(c.analysis.focus(declaration.value))
+        )
+        for declaration in module.prolog
+    )
+
+
+def _write_main(c: Compiler, module: ast.Module, modules: list[ast.Module]) -> None:
     assert module.body is not None
     out = c.out
     out.spot = (module.source, module.body.span)
@@ -262,7 +276,6 @@ def _write_main(c: Compiler, module: ast.Module, modules: list[ast.Module]) -> b
         out.line("return")
         out.line("yield")
     out.define("main", "ctx", body)
-    return bool(c.analysis.focus(module.body))
 
 
 def _write_context_item(c: Compiler, module: ast.Module, modules: list[ast.Module]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
-from xstreamcast.lang.context import FN
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT, intern
+from xstreamcast.model.namespaces import FN
 from xstreamcast.model.types import AtomicType
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.scope import Scope

@@ -8,8 +8,8 @@ from typing import Any, Final
 from xstreamcast.functions.registry import FunctionEntry, parse_parameters, parse_type
 from xstreamcast.lang import ast
 from xstreamcast.lang.clock import is_moving
-from xstreamcast.lang.context import STREAM
 from xstreamcast.model.atomic import Item, QName
+from xstreamcast.model.namespaces import STREAM
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.scope import Scope
 from xstreamcast.run.compile.styles import cond, value

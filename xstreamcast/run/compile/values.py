@@ -81,9 +81,7 @@ EMPTY = Type("item", 0, False, True, True, True)
 BOOLEAN = Type("boolean", 1, False)
 INTEGER = Type("integer", 1, False)
 STRING = Type("string", 1, False)
-DOUBLE = Type("double", 1, False)
 NODES = Type("node")
-ATOMIC = Type("atomic", 1, False)
 
 
 def union(left: Type, right: Type, both: bool = False) -> Type:

@@ -17,14 +17,13 @@ from xstreamcast.model.names import (
     ELEMENT,
     NAMESPACE,
     TEXT,
-    XML,
-    XMLNS,
     intern,
     intern_prefix,
     name_local,
     name_uri,
     prefixes,
 )
+from xstreamcast.model.namespaces import XML, XMLNS
 from xstreamcast.model.tree import XML_ID, NamespaceNode, Node, Tree
 from xstreamcast.model.types import STRING, describe
 
@@ -48,7 +47,7 @@ class ContentBuilder(TreeBuilder):
     # ---------------------------------------------------------------------------------------------- elements
 
     def open(self, name: int, prefix: int = 0) -> None:
-        """Begin an element; its own namespaces come next, then :meth:`name_it` where it needs one."""
+        """Begin an element; its own namespaces come next."""
         # The builder's own code again, for this is called for every element: a call saved is time saved.
         tree, stack = self.tree, self._stack
         row = len(tree.kind)

@@ -18,7 +18,7 @@ from xstreamcast.model.names import name_local, name_uri
 from xstreamcast.model.tree import Node, nodes_at
 from xstreamcast.run import temporal
 from xstreamcast.run.runtime import chains, construct, functions, nodes, values
-from xstreamcast.run.runtime.indexes import RangeIndex, ValueIndex
+from xstreamcast.run.runtime.indexes import RangeIndex, ValueIndex, ValueSet
 from xstreamcast.run.runtime.order import sort_rows
 
 
@@ -58,6 +58,7 @@ ENVIRONMENT: dict[str, Any] = {
     "START_OF_TIME": temporal.START_OF_TIME,
     "Untyped": Untyped,
     "ValueIndex": ValueIndex,
+    "ValueSet": ValueSet,
     "XStreamError": XStreamError,
     "atomize": atomize,
     "cast": cast,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from xstreamcast.errors import XStreamError, error
-from xstreamcast.model.atomic import ERR, Item, QName
+from xstreamcast.model.atomic import Item, QName
 from xstreamcast.model.convert import convert, single_integer
 from xstreamcast.model.function import Array, FunctionItem, Map
+from xstreamcast.model.namespaces import ERR
 from xstreamcast.model.types import describe, describe_sequence
 
 if TYPE_CHECKING:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Final
 
-from xstreamcast.model.atomic import Item, Untyped
-from xstreamcast.model.compare import PAIR
+from xstreamcast.errors import XStreamError
+from xstreamcast.model.atomic import Float, Item, Untyped
+from xstreamcast.model.compare import NAN_KEY, PAIR, hash_key
 from xstreamcast.model.lexical import parse_double
 from xstreamcast.model.types import NUMERIC
 
 _pair_eq = PAIR["eq"]
+_HASHED_NUMBERS: Final = NUMERIC.classes - {Float}
+"""Numbers for which ``eq`` is transitive."""
 
 
 class ValueIndex:
@@ -83,6 +87,83 @@ class ValueIndex:
                     numbers.setdefault(number, set()).update(rows)
             self._numbers = {number: sorted(rows) for number, rows in numbers.items()}
         return self._numbers
+
+
+class ValueSet:
+    """The values of one side of general ``=`` that stays the same while the other varies: is one of them equal?
+
+    Texts and numbers are found by hashing. What else there is, and what has to fail, is compared pair by pair: true if
+    some pair is equal, else the first error.
+    """
+
+    __slots__ = ("_doubles", "_equals", "_numbers", "_others", "strings", "untyped")
+
+    def __init__(self) -> None:
+        self.untyped: set[str] = set()
+        self.strings: set[str] = set()
+        self._numbers: dict[Any, Item] = {}
+        self._equals: list[Item] = []
+        self._others: list[Item] = []
+        self._doubles: tuple[set[float], list[Untyped]] | None = None
+
+    def add(self, value: Item) -> None:
+        """A value of any atomic type; untyped and string ones may also be put into their sets directly."""
+        kind = type(value)
+        if kind is Untyped:
+            self.untyped.add(str(value))
+        elif kind is str:
+            self.strings.add(value)
+        elif kind in _HASHED_NUMBERS:
+            # NaN too: it equals nothing, but there is what it does not compare with.
+            held = self._numbers.setdefault(hash_key(value), value)
+            if type(held) is not kind:
+                self._equals.append(value)  # the decimal 0.1 beside the double: to an xs:float they are two
+        else:
+            self._others.append(value)
+
+    def has(self, value: Item) -> bool:
+        """Whether one of the values equals this one."""
+        kind = type(value)
+        rest: Iterable[Item]
+        if kind is Untyped or kind is str:
+            if value in self.untyped or value in self.strings:
+                return True
+            rest = self._others
+            if self._numbers:
+                double = _double(value) if kind is Untyped else None
+                if double is None:
+                    rest = [*rest, next(iter(self._numbers.values()))]  # any will do: it fails
+                elif double == double and hash_key(double) in self._numbers:
+                    return True
+        elif kind in _HASHED_NUMBERS:
+            doubles, failing = self._as_doubles()
+            key = hash_key(value)
+            if key is not NAN_KEY and (key in self._numbers or key in doubles):
+                return True
+            rest = (*self._others, *self.strings, *failing)
+        else:
+            rest = (*self._others, *map(Untyped, self.untyped), *self.strings, *self._numbers.values(), *self._equals)
+        return any(_pair_eq(value, other) for other in rest)
+
+    def _as_doubles(self) -> tuple[set[float], list[Untyped]]:
+        """The untyped values as they are compared with numbers, and one that cannot be, if there is any."""
+        if self._doubles is None:
+            doubles, failing = set(), []
+            for text in self.untyped:
+                double = _double(text)
+                if double is None:
+                    failing = [Untyped(text)]
+                else:
+                    doubles.add(double)
+            self._doubles = doubles, failing
+        return self._doubles
+
+
+def _double(text: str) -> float | None:
+    try:
+        return parse_double(text)
+    except XStreamError:
+        return None
 
 
 class RangeIndex:
