@@ -26,8 +26,8 @@ from xstreamcast.generate.credit import GENERATOR
 from xstreamcast.model.change import Change, Fill, Replace
 from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.spark.state import COMPACT_BYTES, Job, advance, compact, current
-from xstreamcast.spark.state_log import read_head, row_of
+from xstreamcast.spark.motion.state import COMPACT_BYTES, Job, advance, compact, current
+from xstreamcast.spark.motion.state_log import read_head, row_of
 
 QUERY: Final = """for $a in stream("credit")//account
 where sum($a/transaction[status = "charged"]/amount) > 1000
@@ -85,7 +85,7 @@ def _rates(spark: Any, folder: Path) -> None:
 
 def _on_spark(spark: Any, feed: Path, first: list[Change], later: list[Change]) -> tuple[int, float, list[float], Any]:
     """How many were loaded in how many seconds (without the first micro-batch: it warms up), and times of updates."""
-    from xstreamcast.spark.continuous_query import continuous
+    from xstreamcast.spark.motion.continuous_query import continuous
 
     feed.mkdir()
     files = _loading(first)
@@ -204,7 +204,7 @@ def _write(feed: Path, number: int, changes: list[Change], brings_structure: boo
 def _memory(spark: Any, folder: Path) -> None:
     """The same 500 regions replaced again and again: memory of the Python workers, what is live in the JVM, which is
     the executor here, what RocksDB has in memory, and the saved state. The first run warms up, and is not shown."""
-    from xstreamcast.spark.continuous_query import continuous
+    from xstreamcast.spark.motion.continuous_query import continuous
 
     rows = []
     for length in (500, REPLACED, 10 * REPLACED):

@@ -72,8 +72,8 @@ def jobs(spark: Any, document: str) -> dict[tuple[str, str], Job]:
     """What is measured, by case and tool."""
     from pyspark.sql import functions as f
 
-    from xstreamcast.spark.at_rest import query
-    from xstreamcast.spark.indexing import forget_seams
+    from xstreamcast.spark.rest.at_rest import query
+    from xstreamcast.spark.rest.indexing import forget_seams
 
     def ours(text: str) -> Any:
         return query(spark, text, context=document).collect()
@@ -152,11 +152,10 @@ def _with_super_xml() -> bool:
 
 def worker(master: str, *given: str) -> None:
     """Measure in one session, the smallest document first; a line of JSON: by document and case what each tool did."""
-    from xstreamcast.spark import register, session
+    from xstreamcast.spark import session
 
     _with_super_xml()
     spark = session("bench", master, **{"spark.driver.memory": "4g"})
-    register(spark)
     found = []
     for number, document in enumerate(given):
         all_jobs = jobs(spark, document)
@@ -289,11 +288,10 @@ def _rumble(document: Path) -> tuple[str, dict[str, tuple[float, str]]]:
 
 def found_rows() -> None:
     """A line of JSON: a table of the rows that each tool finds, by the size of a partition."""
-    from xstreamcast.spark import register, session
+    from xstreamcast.spark import session
 
     path = _with_super_xml()
     spark = session("bench", **{"spark.driver.memory": "2g"})
-    register(spark)
     with tempfile.TemporaryDirectory() as folder:
         document = Path(folder, "items.xml")
         item = '<item id="i{0}"><location>L{0}</location><quantity>{1}</quantity></item >'
@@ -314,7 +312,7 @@ def _in_partitions(document: Path) -> str:
     """Whether the rows of items are the same in whatever partitions: a sentence."""
     import pyarrow as pa
 
-    from xstreamcast.spark.document_reader import ColumnReader
+    from xstreamcast.spark.rest.document_reader import ColumnReader
 
     size, whole = document.stat().st_size, None
     for count in _PARTITIONS:

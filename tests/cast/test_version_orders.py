@@ -11,7 +11,7 @@ from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.model.change import ROW, Change, Fill, Freeze, Hide, Remove, Replace, Show, from_row, to_row
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.model.time import Instant, parse_instant
-from xstreamcast.spark.state_log import compacted
+from xstreamcast.spark.motion.state_log import compacted
 
 STRUCTURE = parse_structure(
     '<stream:structure><tag id="1" name="r"><tag id="2" name="u" type="filler"/><tag id="3" name="e" type="event"/>'

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from xstreamcast.spark.state import Keeper
-from xstreamcast.spark.state_log import read_head
+from xstreamcast.spark.motion.state import Keeper
+from xstreamcast.spark.motion.state_log import read_head
 
 
 class Gated(Keeper):

@@ -10,7 +10,7 @@ import gated
 from gated import Gated
 from motion_streams import FRAUD, MAXED_OUT
 
-from xstreamcast.spark.continuous_query import continuous_many
+from xstreamcast.spark.motion.continuous_query import continuous_many
 from xstreamcast.spark.session import SHORT_LIVED, session, shut_down
 
 

@@ -29,7 +29,7 @@ from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure
 from xstreamcast.model.time import START, Instant, parse_instant
 from xstreamcast.model.tree import Node
-from xstreamcast.run.continuous.emit import error_text
+from xstreamcast.run.continuous.display.emit import error_text
 from xstreamcast.run.continuous.query import ContinuousQuery
 from xstreamcast.run.library import known_function
 from xstreamcast.run.query import Query, compile

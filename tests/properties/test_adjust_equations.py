@@ -25,7 +25,7 @@ from xstreamcast.functions.total import Total
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.change import After, Before, Change, Fill, Hide, Remove, Replace, Show
 from xstreamcast.plan.algebra import Reduce
-from xstreamcast.run.continuous.sums import contribution, monoid_of
+from xstreamcast.run.continuous.adjust.sums import contribution, monoid_of
 
 X = 'stream("s")/r/x'
 SUM = "declare function local:sum($s) { if (empty($s)) then 0 else number($s[1]) + local:sum(tail($s)) }; "

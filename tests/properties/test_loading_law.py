@@ -12,7 +12,8 @@ from law_oracle import Followed, Scratch
 from law_streams import Writer, draw_shape
 
 import xstreamcast
-from xstreamcast.run.continuous import bulk, inflow
+from xstreamcast.run.continuous.arrive import inflow
+from xstreamcast.run.continuous.evaluate import bulk
 
 pytest.importorskip("saxonche")
 

@@ -13,7 +13,7 @@ from law_streams import draw_streams
 
 import xstreamcast
 from xstreamcast.errors import XStreamError
-from xstreamcast.run.continuous.emit import error_text
+from xstreamcast.run.continuous.display.emit import error_text
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at

@@ -31,7 +31,7 @@ from xstreamcast.serve.message import Header
 from xstreamcast.serve.reception import Reception
 from xstreamcast.serve.record import Entry
 from xstreamcast.serve.station import Station
-from xstreamcast.spark.stream_air import LogBatchReader
+from xstreamcast.spark.motion.stream_air import LogBatchReader
 
 checked = settings(max_examples=25, derandomize=True, deadline=None)
 SEGMENT = 700

@@ -26,11 +26,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from xstreamcast.spark import register
     from xstreamcast.spark.session import SHORT_LIVED, session, shut_down
 
     running = session("xstreamcast tests", scratch=tmp_path_factory.mktemp("spark"), **SHORT_LIVED)
-    register(running)
     yield running
     shut_down(running)
 

@@ -41,8 +41,8 @@ from xstreamcast.model.change import Change
 from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import Structure
 from xstreamcast.run.query import query as ask
-from xstreamcast.spark.at_rest import prepare
 from xstreamcast.spark.failures import own_errors
+from xstreamcast.spark.rest.at_rest import prepare
 
 PAPER = {path.stem: path.read_text(encoding="utf-8") for path in sorted(PAPERS.glob("*.xq"))}
 """The papers' queries, by name."""
@@ -221,7 +221,7 @@ class OnSpark(FromHere):
             yield from prepare(self.spark, query, **files, partition_bytes=given.step).items()
 
     def in_motion(self, texts: list[str], streams: dict[str, str]) -> list[list[str]]:
-        from xstreamcast.spark.continuous_query import continuous_many
+        from xstreamcast.spark.motion.continuous_query import continuous_many
 
         brought: dict[str, Any] = dict(streams)
         for name in streams.keys() - {"credit", "ticker"}:  # a stream of messages needs no Python process to read it

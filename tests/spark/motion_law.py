@@ -26,9 +26,9 @@ from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.structure import Structure, write_structure
 from xstreamcast.model.time import parse_instant
 from xstreamcast.run.continuous.query import EMISSIONS, continuous_many
-from xstreamcast.spark.sink_answers import Answers, Batch
-from xstreamcast.spark.state import Job, Keeper
-from xstreamcast.spark.state_log import Row, pack, row_of, table_rows, tick_row, unpack
+from xstreamcast.spark.motion.sink_answers import Answers, Batch
+from xstreamcast.spark.motion.state import Job, Keeper
+from xstreamcast.spark.motion.state_log import Row, pack, row_of, table_rows, tick_row, unpack
 
 Said = tuple[str, int]
 """After a micro-batch: the answer, or the code of the error that it is; and how many fragments were put aside."""
@@ -117,8 +117,8 @@ class ManyJobs(Keeper):
         self.jobs = jobs
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        from xstreamcast.spark.association import output_row
-        from xstreamcast.spark.state import advance
+        from xstreamcast.spark.motion.association import output_row
+        from xstreamcast.spark.motion.state import advance
 
         job = self.jobs[key[0]]
         for row in advance(job, self.store, [row for packed in rows for row in unpack(packed.changes)]):
@@ -145,9 +145,9 @@ def follow(spark: Any, folder: Path, seeds: Sequence[int], stops: Sequence[int])
     """
     from pyspark.cloudpickle import register_pickle_by_value
 
-    from xstreamcast.spark.continuous_query import SETTINGS
-    from xstreamcast.spark.micro_batch import Pool, light, own_workers
-    from xstreamcast.spark.stream_source import SCHEMA
+    from xstreamcast.spark.motion.continuous_query import SETTINGS
+    from xstreamcast.spark.motion.micro_batch import Pool, light, own_workers
+    from xstreamcast.spark.motion.stream_source import SCHEMA
 
     register_pickle_by_value(sys.modules[__name__])  # workers need not find this file
     played, feed, state = [play(seed) for seed in seeds], folder / "feed", str(folder / "state")

@@ -9,10 +9,10 @@ from typing import Any
 from xstreamcast.model.change import Change
 from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import Structure, write_structure
-from xstreamcast.spark.association_buckets import Combined, bucket_job, gathered, gathering_job, route
-from xstreamcast.spark.association_spread import Spread
-from xstreamcast.spark.state import Job, advance
-from xstreamcast.spark.state_log import Row, row_of
+from xstreamcast.spark.motion.association_buckets import Combined, bucket_job, gathered, gathering_job, route
+from xstreamcast.spark.motion.association_spread import Spread
+from xstreamcast.spark.motion.state import Job, advance
+from xstreamcast.spark.motion.state_log import Row, row_of
 
 
 class MemoryStore:

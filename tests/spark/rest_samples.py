@@ -14,8 +14,8 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.generate.xmark import document as xmark
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.serialise import serialise
-from xstreamcast.spark.at_rest import prepare
-from xstreamcast.spark.files import Document, documents
+from xstreamcast.spark.rest.at_rest import prepare
+from xstreamcast.spark.rest.files import Document, documents
 
 NOW = "2003-11-15T00:00:00Z"
 XMARK = {

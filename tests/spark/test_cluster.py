@@ -19,7 +19,6 @@ pytestmark = pytest.mark.spark
 
 JOB = """
 import json, sys
-from xstreamcast.spark import register
 from xstreamcast.spark.session import SHORT_LIVED, session, shut_down
 
 master, document, scratch = sys.argv[1:]
@@ -31,7 +30,6 @@ def where(_):
     return xstreamcast.__file__
 
 found = spark.sparkContext.parallelize(range(8), 8).map(where).collect()
-register(spark)
 reading = spark.read.format("xstreamcast").option("record", "//person").option("columns", json.dumps({"id": "@id"}))
 ids = [row.id for row in reading.option("partitionBytes", "40000").load(document).collect()]
 print(json.dumps({"from": sorted(set(found)), "ids": ids}))

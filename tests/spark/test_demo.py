@@ -25,8 +25,8 @@ from xstreamcast.model.change import Change, ContentChange, Eos, Fill
 from xstreamcast.model.structure import Structure
 from xstreamcast.run.continuous.query import continuous_many
 from xstreamcast.serve.client import parse_address, read
-from xstreamcast.spark.listener import Figures
-from xstreamcast.spark.sink_answers import Answers, Batch
+from xstreamcast.spark.motion.listener import Figures
+from xstreamcast.spark.motion.sink_answers import Answers, Batch
 
 RUN = "import typer; from xstreamcast.cli.demo import demo_command; typer.run(demo_command)"
 

@@ -14,7 +14,7 @@ from local_frames import LocalSpark
 from motion_law import BATCHES, play
 
 from xstreamcast.run.continuous.query import EMISSIONS
-from xstreamcast.spark.indexing import forget_seams
+from xstreamcast.spark.rest.indexing import forget_seams
 
 MARKS = {"local[2]": [pytest.mark.spark, pytest.mark.xdist_group("spark")], "cluster": [pytest.mark.spark]}
 EVERYTHING = [case for cases in CASES.values() for case in cases]

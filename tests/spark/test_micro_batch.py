@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from xstreamcast.spark import micro_batch
-from xstreamcast.spark.micro_batch import Pool, leave_alone, light, own_workers
+from xstreamcast.spark.motion import micro_batch
+from xstreamcast.spark.motion.micro_batch import Pool, leave_alone, light, own_workers
 
 
 class Settings(dict[str, str]):

@@ -23,7 +23,7 @@ from motion_streams import (
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import ROW, Eos, Fill, Replace, from_row
-from xstreamcast.spark.continuous_query import continuous, continuous_many
+from xstreamcast.spark.motion.continuous_query import continuous, continuous_many
 
 pytestmark = pytest.mark.spark
 
@@ -234,7 +234,7 @@ def test_a_folder_is_followed_until_its_stream_ends_and_shown_live(spark: Any, t
 
     from rich.console import Console
 
-    from xstreamcast.spark.sink_display import LiveDisplay
+    from xstreamcast.spark.motion.sink_display import LiveDisplay
 
     feed, screen = tmp_path / "feed", StringIO()
     put(feed, 1, HOLES, item(1, "5", 1))

@@ -18,10 +18,10 @@ from xstreamcast.generate.credit import GENERATOR
 from xstreamcast.model.change import from_row
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.run.continuous.query import continuous, continuous_many
-from xstreamcast.spark import state
-from xstreamcast.spark.association_spread import spread, why_not_spread
-from xstreamcast.spark.state import PROGRESS, Job, item_of
-from xstreamcast.spark.state_log import Row, row_of
+from xstreamcast.spark.motion import state
+from xstreamcast.spark.motion.association_spread import spread, why_not_spread
+from xstreamcast.spark.motion.state import PROGRESS, Job, item_of
+from xstreamcast.spark.motion.state_log import Row, row_of
 
 STRUCTURE = GENERATOR.structures["credit"]
 

@@ -25,11 +25,11 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Change
 from xstreamcast.model.structure import Structure, write_structure
 from xstreamcast.run.continuous.query import continuous_many
-from xstreamcast.spark import state
-from xstreamcast.spark.association_spread import spread, why_not_spread
-from xstreamcast.spark.sink_answers import Answers, Batch
-from xstreamcast.spark.state import Job
-from xstreamcast.spark.state_log import Row, row_of
+from xstreamcast.spark.motion import state
+from xstreamcast.spark.motion.association_spread import spread, why_not_spread
+from xstreamcast.spark.motion.sink_answers import Answers, Batch
+from xstreamcast.spark.motion.state import Job
+from xstreamcast.spark.motion.state_log import Row, row_of
 
 SEEDS = 10 * int(os.environ.get("LAW_ON_SPARK", "24"))
 

@@ -19,9 +19,10 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.generate.credit import GENERATOR
 from xstreamcast.model.change import Eos, Replace, from_row
 from xstreamcast.run.continuous.query import continuous_many
-from xstreamcast.spark import continuous, state
-from xstreamcast.spark.state import PROGRESS, Job, advance
-from xstreamcast.spark.state_log import FORMAT, READERS, read_head, row_of
+from xstreamcast.spark import continuous
+from xstreamcast.spark.motion import state
+from xstreamcast.spark.motion.state import PROGRESS, Job, advance
+from xstreamcast.spark.motion.state_log import FORMAT, READERS, read_head, row_of
 
 SAVED = Path(__file__).parents[1] / "fixtures" / "state"
 ALERTS = """for $a in stream("credit")//account
@@ -81,7 +82,7 @@ def test_a_query_goes_on_from_a_state_of_any_format_and_saves_it_in_the_newest(f
 
 
 def state_rows(query: Any) -> list[dict[str, Any]]:
-    from xstreamcast.spark.state_told import told_rows
+    from xstreamcast.spark.motion.state_told import told_rows
 
     return told_rows(query)
 

@@ -20,9 +20,9 @@ from xstreamcast.model.structure import parse_structure
 from xstreamcast.run.query import Query, compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
-from xstreamcast.spark import state
-from xstreamcast.spark.state import PROGRESS, Job, advance
-from xstreamcast.spark.state_log import Row, read_head, row_of
+from xstreamcast.spark.motion import state
+from xstreamcast.spark.motion.state import PROGRESS, Job, advance
+from xstreamcast.spark.motion.state_log import Row, read_head, row_of
 
 EAGER_COMPACTION = {"compact_bytes": 1, "compact_blobs": 1}
 

@@ -13,7 +13,7 @@ import pytest
 from rest_samples import document_of
 
 from xstreamcast.errors import XStreamError
-from xstreamcast.spark.document_reader import ColumnReader
+from xstreamcast.spark.rest.document_reader import ColumnReader
 
 SHOP = """<shop xmlns:m="urn:m" name="Übershop"><day date="2003-11-15"><sale no="1" m:cur="EUR"><what>tea</what>\
 <price>2.50</price><price> 3 </price><at>2003-11-15T10:00:00</at><ok>true</ok></sale></day><day>\

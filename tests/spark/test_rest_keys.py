@@ -13,8 +13,8 @@ from xstreamcast.model.compare import PAIR, order_keys
 from xstreamcast.model.serialise import serialise
 from xstreamcast.run.query import query
 from xstreamcast.run.runtime.values import group_hash
-from xstreamcast.spark.relational.keys import Kind, asked_keys, coarse_key, order_key, row_keys
-from xstreamcast.spark.relational.sending import Received, sent_rows
+from xstreamcast.spark.rest.relational.keys import Kind, asked_keys, coarse_key, order_key, row_keys
+from xstreamcast.spark.rest.relational.sending import Received, sent_rows
 
 DOCUMENT = """<r xmlns:p="urn:p" k="0"><a n="1"><b>x<c p:d="2">y</c></b>t</a><!--no--><a n="2"><b/></a></r>"""
 

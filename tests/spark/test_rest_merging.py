@@ -10,8 +10,8 @@ from local_frames import LocalSpark
 from rest_samples import NOW, document_of
 
 from xstreamcast.run.query import query
-from xstreamcast.spark.at_rest import prepare
-from xstreamcast.spark.indexing import forget_seams
+from xstreamcast.spark.rest.at_rest import prepare
+from xstreamcast.spark.rest.indexing import forget_seams
 
 ELEMENTS = 2999
 """Of sixteen bytes each, as are the root's tags together: 48,000 bytes, so that ranges are as many as are asked for."""

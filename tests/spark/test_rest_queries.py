@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from xstreamcast.run.query import compile
-from xstreamcast.spark.at_rest import PARTIALS, PROJECTED, ROWS, WHOLE, way
+from xstreamcast.spark.rest.at_rest import PARTIALS, PROJECTED, ROWS, WHOLE, way
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.plan.algebra import Gather, Sort
 from xstreamcast.plan.projection.project import describe
 from xstreamcast.run.query import compile, query
-from xstreamcast.spark.at_rest import prepare, relational_plan
-from xstreamcast.spark.indexing import forget_seams
-from xstreamcast.spark.relational import gathering, lookups
-from xstreamcast.spark.relational.plan import Relational
+from xstreamcast.spark.rest.at_rest import prepare, relational_plan
+from xstreamcast.spark.rest.indexing import forget_seams
+from xstreamcast.spark.rest.relational import gathering, lookups
+from xstreamcast.spark.rest.relational.plan import Relational
 from xstreamcast.spark.stages import stages_of
 from xstreamcast.spark.transport import columns
 

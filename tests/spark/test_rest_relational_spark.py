@@ -11,7 +11,7 @@ import pytest
 from rest_samples import NOW, site
 
 from xstreamcast.run.query import query
-from xstreamcast.spark.at_rest import query as spread
+from xstreamcast.spark.rest.at_rest import query as spread
 
 JOIN = "for $p in /site/people/person return count(//closed_auction[buyer/@person = $p/@id])"
 GROUP = "for $i in //item group by $l := $i/location return <l n='{count($i)}'>{ $l }</l>"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from xstreamcast.model.serialise import serialise
 from xstreamcast.run.query import query
-from xstreamcast.spark.relational.sending import Received, sent_rows
-from xstreamcast.spark.shapes import shape_of
+from xstreamcast.spark.rest.relational.sending import Received, sent_rows
+from xstreamcast.spark.rest.shapes import shape_of
 from xstreamcast.spark.transport import dumps, loads
 
 ALIKE = "for $i in 1 to 5 return <a n='{$i}'><b>{$i}</b><!--c--></a>"

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from rest_samples import document_of, open_tags
 
-from xstreamcast.spark import indexing
-from xstreamcast.spark.files import Document
-from xstreamcast.spark.indexing import LEAST, MOST, Workforce, forget_seams, planned, seams_of, summary_of
-from xstreamcast.spark.seams import Window, behind
+from xstreamcast.spark.rest import indexing
+from xstreamcast.spark.rest.files import Document
+from xstreamcast.spark.rest.indexing import LEAST, MOST, Workforce, forget_seams, planned, seams_of, summary_of
+from xstreamcast.spark.rest.seams import Window, behind
 
 MB = 1 << 20
 TWO = Workforce(2, lambda stretches: [summary_of(each) for each in stretches])

@@ -11,7 +11,7 @@ import pytest
 from rest_samples import IDS, NASTY, site
 
 from xstreamcast.run.query import query
-from xstreamcast.spark.at_rest import query as spread
+from xstreamcast.spark.rest.at_rest import query as spread
 
 SIZE = len(NASTY.encode())
 

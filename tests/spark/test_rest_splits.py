@@ -12,11 +12,11 @@ import pytest
 from rest_samples import IDS, NASTY, document_of, open_tags
 
 from xstreamcast.errors import XMLError
-from xstreamcast.spark.document_reader import ColumnReader
-from xstreamcast.spark.files import Document
-from xstreamcast.spark.indexing import forget_seams, planned, seams_of, summary_of
-from xstreamcast.spark.ranges import Asked, range_batches
-from xstreamcast.spark.seams import combined
+from xstreamcast.spark.rest.document_reader import ColumnReader
+from xstreamcast.spark.rest.files import Document
+from xstreamcast.spark.rest.indexing import forget_seams, planned, seams_of, summary_of
+from xstreamcast.spark.rest.ranges import Asked, range_batches
+from xstreamcast.spark.rest.seams import combined
 
 SIZE = len(NASTY.encode())
 SUBSET = """[<!ENTITY e "<![CDATA[]]>"><!-- <r id="94"> ]> --><?pi <r> ]> ?><!ENTITY f '<r id="93"/>'>]"""

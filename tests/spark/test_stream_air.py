@@ -20,8 +20,8 @@ from xstreamcast.model.change import Change
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.serve.channel import Incoming
 from xstreamcast.serve.station import Station
-from xstreamcast.spark.rows import items_of
-from xstreamcast.spark.stream_air import LogStreamReader
+from xstreamcast.spark.motion.rows import items_of
+from xstreamcast.spark.motion.stream_air import LogStreamReader
 
 DEADLINE = 60.0
 GOODS = find("commodities")

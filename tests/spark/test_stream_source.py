@@ -226,12 +226,10 @@ def test_a_batch_that_failed_is_replayed_as_it_was(spark: Any, tmp_path: Path) -
 DRIVER = """
 import os, sys
 from pathlib import Path
-from xstreamcast.spark import register
 from xstreamcast.spark.session import SHORT_LIVED, session
 
 feed, check, out, gate, scratch = sys.argv[1:]
 spark = session(master="local[1]", scratch=Path(scratch), **SHORT_LIVED)
-register(spark)
 
 def sink(frame, batch):
     rows = [row.region for row in frame.collect()]

@@ -11,10 +11,10 @@ import pytest
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.spark import survey as survey_module
-from xstreamcast.spark.position import Position
-from xstreamcast.spark.stream_files import StreamFiles, stream_name
-from xstreamcast.spark.survey import Limit, Plan, Segment, Survey, Torn, packed
+from xstreamcast.spark.motion import survey as survey_module
+from xstreamcast.spark.motion.position import Position
+from xstreamcast.spark.motion.stream_files import StreamFiles, stream_name
+from xstreamcast.spark.motion.survey import Limit, Plan, Segment, Survey, Torn, packed
 
 ALL = Limit()
 

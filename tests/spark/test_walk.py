@@ -11,11 +11,11 @@ import pytest
 from spark_samples import Row, comparable, embedded_rows
 
 from xstreamcast.model.change import ROW
-from xstreamcast.spark import survey
-from xstreamcast.spark.position import Position
-from xstreamcast.spark.stream_files import StreamFiles
-from xstreamcast.spark.stream_source import FragmentBatchReader, FragmentStreamReader
-from xstreamcast.spark.walk import PlainRun, Walk
+from xstreamcast.spark.motion import survey
+from xstreamcast.spark.motion.position import Position
+from xstreamcast.spark.motion.stream_files import StreamFiles
+from xstreamcast.spark.motion.stream_source import FragmentBatchReader, FragmentStreamReader
+from xstreamcast.spark.motion.walk import PlainRun, Walk
 
 PIECES = (
     b'<stream:filler id="%d" tsid="2" validTime="2003-10-%02dT10:00:00.5">x<b>y</b><stream:hole id="9"/>'

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from rich.console import Console
 
-    from xstreamcast.run.continuous.shelf import Emitted
-    from xstreamcast.spark.continuous_query import Motion, Running
-    from xstreamcast.spark.listener import Figures
-    from xstreamcast.spark.sink_answers import Answers, Batch
+    from xstreamcast.run.continuous.display.shelf import Emitted
+    from xstreamcast.spark.motion.continuous_query import Motion, Running
+    from xstreamcast.spark.motion.listener import Figures
+    from xstreamcast.spark.motion.sink_answers import Answers, Batch
 
 FRAUD: Final = """\
 for $a in stream("credit")//account
@@ -142,7 +142,7 @@ def play(
 ) -> tuple[Show, Running]:
     """Broadcast the stream and keep the queries answered while it comes, to its end."""
     from xstreamcast.generate.credit import GENERATOR
-    from xstreamcast.spark.continuous_query import continuous_many
+    from xstreamcast.spark.motion.continuous_query import continuous_many
 
     console.print(f"On the air: {server.address}  (xcast listen, or xcast watch, in another terminal)\n", markup=False)
     motion = continuous_many(
@@ -153,7 +153,7 @@ def play(
     with publishing(server, factor, seed, seconds) as bank:
 
         def make(answers: Answers, figures: Figures) -> list[Any]:
-            from xstreamcast.spark.sink_display import LiveDisplay
+            from xstreamcast.spark.motion.sink_display import LiveDisplay
 
             shows.append(Show(console, bank.tell, figures, lines=not live))
             return [*shows, *([LiveDisplay(answers, figures, console)] if live else [])]

@@ -25,8 +25,8 @@ def query_on_spark(
     source: str,
 ) -> None:
     """Run a query once and write its items; the session ends with it."""
-    from xstreamcast.spark.at_rest import prepare
     from xstreamcast.spark.failures import own_errors
+    from xstreamcast.spark.rest.at_rest import prepare
     from xstreamcast.spark.session import session, shut_down
 
     spark = session("xcast query", master, log="OFF")  # what went wrong is told here

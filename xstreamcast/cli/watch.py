@@ -17,10 +17,10 @@ from xstreamcast.serve import SCHEME
 if TYPE_CHECKING:
     from xstreamcast.model.fragment import FragmentWriter
     from xstreamcast.model.structure import Structure
-    from xstreamcast.run.continuous.display import LiveView
-    from xstreamcast.run.continuous.inflow import Inflow
+    from xstreamcast.run.continuous.arrive.inflow import Inflow
+    from xstreamcast.run.continuous.display.live_view import LiveView
+    from xstreamcast.run.continuous.display.shelf import Emitted
     from xstreamcast.run.continuous.query import ContinuousQuery
-    from xstreamcast.run.continuous.shelf import Emitted
     from xstreamcast.serve.reception import Reception
 
 FORMATS: Final = ("live", "changes", "json", "xml")
@@ -109,8 +109,8 @@ def watch_command(
     """
     from xstreamcast.cli.query import pairs
     from xstreamcast.cli.terminal import Diagnostics, readers_may_leave
-    from xstreamcast.run.continuous.arrivals import arrivals
-    from xstreamcast.run.continuous.inflow import CLOCKS
+    from xstreamcast.run.continuous.arrive.arrivals import arrivals
+    from xstreamcast.run.continuous.arrive.inflow import CLOCKS
     from xstreamcast.run.continuous.query import ASSUMPTIONS, EMISSIONS, continuous_many
 
     texts = [*(queries or []), *_read(query_file)]
@@ -459,7 +459,7 @@ class Screen:
     """The live view."""
 
     def __init__(self, inflow: Inflow) -> None:
-        from xstreamcast.run.continuous.display import LiveView
+        from xstreamcast.run.continuous.display.live_view import LiveView
 
         self.view: LiveView = LiveView(inflow)
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from xstreamcast.cli.terminal import Diagnostics
     from xstreamcast.cli.watch import Sink as WatchSink
-    from xstreamcast.run.continuous.shelf import Emitted
-    from xstreamcast.spark.continuous_query import Motion, Running
-    from xstreamcast.spark.sink_answers import Answers, Batch
+    from xstreamcast.run.continuous.display.shelf import Emitted
+    from xstreamcast.spark.motion.continuous_query import Motion, Running
+    from xstreamcast.spark.motion.sink_answers import Answers, Batch
 
 _LOOK: Final = 0.2
 """Seconds between two looks at whether it is over."""
@@ -67,7 +67,7 @@ def follow(
 
     ``batch``: at most so many fragments in a micro-batch; ``given``: as of `continuous_many` on Spark.
     """
-    from xstreamcast.spark.continuous_query import continuous_many
+    from xstreamcast.spark.motion.continuous_query import continuous_many
 
     names = [*published, *[f"answer{number}" for number in range(len(published), len(texts))]]
     limits = dict(options or {}) if batch is None else {**(options or {}), "maxFragmentsPerTrigger": str(batch)}
@@ -94,7 +94,7 @@ def _run(
 
     def make(answers: Answers, figures: Any) -> list[Any]:
         from xstreamcast.cli.watch import sinks_of
-        from xstreamcast.spark.sink_display import LiveDisplay
+        from xstreamcast.spark.motion.sink_display import LiveDisplay
 
         shown: Any = answers  # it has the face of an inflow, as far as who shows it looks
         chosen = format or ("live" if sys.stdout.isatty() and not trace else None)

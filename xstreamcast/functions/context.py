@@ -14,7 +14,7 @@ from xstreamcast.model.function import FunctionItem
 from xstreamcast.model.tree import Node
 
 if TYPE_CHECKING:
-    from xstreamcast.run.continuous.horizon import Horizon
+    from xstreamcast.run.continuous.time.horizon import Horizon
 
 __all__ = ["DecimalFormat", "DynamicContext", "StaticContext"]
 

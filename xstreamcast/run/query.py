@@ -9,29 +9,25 @@
 
 from __future__ import annotations
 
-import gc
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Any
 
-from xstreamcast.errors import XStreamError, error
+from xstreamcast.errors import error
 from xstreamcast.lang.context import StaticContext
 from xstreamcast.lang.link import ModuleTexts, parse
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.datetime import DateTime
 from xstreamcast.model.namespaces import OUTPUT
-from xstreamcast.model.tree import ATTRIBUTE, TEXT, Node
+from xstreamcast.model.tree import Node
 from xstreamcast.run.evaluate import EvaluationContext, Executable, VarName
 from xstreamcast.run.recursion import folded
+from xstreamcast.run.result import Result
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-    import pandas
-    import pyarrow
 
     from xstreamcast.lang.ast import Module
     from xstreamcast.model.diagnostic import Diagnostic
@@ -43,11 +39,6 @@ if TYPE_CHECKING:
     from xstreamcast.run.single_pass import PlanCode
 
 __all__ = ["Query", "Result", "compile", "query", "query_many"]
-
-_AT_ONCE: Final = 1 << 16
-"""Items that are made between two looks for garbage."""
-_SHOWN: Final = 10
-"""Items in the representation of a result."""
 
 
 def query(
@@ -332,174 +323,3 @@ def library_doors(library: Library, collections: Mapping[str, Any] | None) -> di
         "collections": lambda uri: known().items(uri),
         "uri_collections": lambda uri: known().uris(uri),
     }
-
-
-class Result(Iterable[Item]):
-    """The items of a result, computed as they are asked for and then kept."""
-
-    def __init__(self, source: Query, items: Iterator[Item]) -> None:
-        self._source = source
-        self._items: list[Item] = []
-        self._rest: Iterator[Item] | None = items
-        self._failure: XStreamError | None = None
-        """What ended it. Whoever asks again meets it again: ``list`` asks for the length first, and ignores errors."""
-
-    def _more(self) -> bool:
-        """Compute one item more."""
-        if self._failure is not None:
-            raise self._failure
-        if self._rest is None:
-            return False
-        try:
-            self._items.append(next(self._rest))
-        except StopIteration:
-            self._rest = None
-            return False
-        except XStreamError as failure:
-            self._rest, self._failure = None, failure
-            raise
-        return True
-
-    def __iter__(self) -> Iterator[Item]:
-        number = 0
-        while number < len(self._items) or self._more():
-            yield self._items[number]
-            number += 1
-
-    def consume(self) -> Iterator[Item]:
-        """The items that were not asked for before, each as it is computed, and not kept: for results of any size."""
-        rest, self._rest = self._rest, None
-        yield from rest or ()
-
-    def items(self) -> list[Item]:
-        """All items."""
-        if self._failure is not None:
-            raise self._failure
-        if self._rest is not None:
-            rest, self._rest = self._rest, None
-            collecting = gc.isenabled()
-            some = True
-            while some:
-                gc.disable()  # what is made here is kept: looking through it for garbage costs as much as making it
-                made: list[Item] = []
-                try:
-                    made.extend(islice(rest, _AT_ONCE))
-                except XStreamError as failure:
-                    self._items += made
-                    self._failure = failure
-                    raise
-                finally:
-                    if collecting:
-                        gc.enable()
-                self._items += made
-                some = bool(made)
-        return self._items
-
-    def __len__(self) -> int:
-        return len(self.items())
-
-    @overload
-    def __getitem__(self, number: int) -> Item: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[Item]: ...
-    def __getitem__(self, number: int | slice) -> Item | list[Item]:
-        if isinstance(number, slice):
-            return self.items()[number]
-        while number >= len(self._items) and self._more():
-            pass
-        return self.items()[number] if number < 0 else self._items[number]
-
-    def __bool__(self) -> bool:
-        return bool(self._items) or self._more()
-
-    def xml(self, *, indent: bool = False) -> str:
-        """The result as the xml method of serialisation writes it."""
-        return self.serialise(method="xml", indent=indent)
-
-    def text(self) -> str:
-        """The result as the text method of serialisation writes it."""
-        return self.serialise(method="text")
-
-    def serialise(self, **parameters: Any) -> str:
-        """The result as text, by the query's own output options and these parameters."""
-        from xstreamcast.model.serialise import serialise
-
-        return serialise(self.items(), self.parameters(), **parameters)
-
-    def parameters(self) -> Parameters:
-        """The output options that the query declares."""
-        return self._source.parameters()
-
-    def to_list(self) -> list[Any]:
-        """Plain Python values: numbers, strings, booleans, dates; maps as dicts, arrays as lists; nodes as nodes.
-
-        >>> query("1, 2.5, 'a', map { 'k': (1, 2) }").to_list()
-        [1, Decimal('2.5'), 'a', {'k': [1, 2]}]
-        """
-        from xstreamcast.run.library import plain
-
-        return [plain(item) for item in self.items()]
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """One row per item: a map gives a column per key, an element one per attribute and child name, any other
-        item the column ``value``."""
-        import pandas as made
-
-        from xstreamcast.run.library import record
-
-        return made.DataFrame([record(item) for item in self.items()])
-
-    def to_arrow(self) -> pyarrow.Table:
-        """The rows of :meth:`to_pandas` as an Arrow table; a column with several values somewhere has lists."""
-        import pyarrow as made
-
-        from xstreamcast.run.library import record
-
-        rows = [record(item) for item in self.items()]
-        lists = {name for row in rows for name, value in row.items() if isinstance(value, list)}
-        for row in rows:
-            for name in lists & row.keys():
-                value = row[name]
-                row[name] = value if isinstance(value, list) else [] if value is None else [value]
-        columns = dict.fromkeys(name for row in rows for name in row)
-        return made.table({str(name): [row.get(name) for row in rows] for name in columns})
-
-    def to_lxml(self) -> list[Any]:
-        """As :meth:`to_list`, but elements, documents, comments and instructions are those of lxml, and attributes and
-        text are strings.
-
-        >>> [title.text for title in query("//title", context="<b><title>T</title></b>").to_lxml()]
-        ['T']
-        """
-        from xstreamcast.run.library import plain
-
-        return [_foreign(item) if isinstance(item, Node) else plain(item) for item in self.items()]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _result, (self._source, self.items())
-
-    def __repr__(self) -> str:
-        """The first items; no more than these are computed for it."""
-        from xstreamcast.model.serialise import serialise
-
-        while len(self._items) <= _SHOWN and self._more():
-            pass
-        shown = []
-        for item in self._items[:_SHOWN]:
-            text = serialise([item], method="adaptive")
-            line = text if len(text) <= 100 else text[:99] + "…"
-            shown.append("  " + line.replace("\n", " "))
-        count = len(self._items)
-        if count > _SHOWN:
-            shown.append("  …" if self._rest is not None else f"  … {count - _SHOWN} more")
-        known = f"{_SHOWN} items and more" if self._rest is not None else f"{count} item{'' if count == 1 else 's'}"
-        return "\n".join([f"<Result: {known}>", *shown])
-
-
-def _result(source: Query, items: list[Item]) -> Result:
-    return Result(source, iter(items))
-
-
-def _foreign(node: Node) -> Any:
-    """A node of lxml; attributes and text, which are nothing there without their element, as strings."""
-    return node.string if node.kind in (ATTRIBUTE, TEXT) else node.to_lxml()

@@ -5,8 +5,8 @@ event at [t, t]; the lifespan of any other element is the hull of its children's
 by projections, and copies of them, remember beside the tree whether an end is closed, which attributes cannot say; so
 ``e?[a]?[b] = e?[a ∩ b]``.
 
-Where a query goes on, the context has a *horizon* (``run/continuous/horizon.py``): whatever looks at the current time
-tells it when it will come out otherwise. An end that was clipped by the clock is a :class:`Moving` one.
+Where a query goes on, the context has a *horizon* (``run/continuous/time/horizon.py``): whatever looks at the current
+time tells it when it will come out otherwise. An end that was clipped by the clock is a :class:`Moving` one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from xstreamcast.model.tree import Node, Tree
 from xstreamcast.model.types import STRING, TYPES, describe
 
 if TYPE_CHECKING:
-    from xstreamcast.run.continuous.horizon import Horizon
+    from xstreamcast.run.continuous.time.horizon import Horizon
     from xstreamcast.run.evaluate import EvaluationContext
 
 VT_FROM: Final = intern(ATTRIBUTE, "", "vtFrom")

@@ -27,7 +27,7 @@ from xstreamcast.run.sharing import Shared, share
 
 if TYPE_CHECKING:
     from xstreamcast.model.datetime import DateTime
-    from xstreamcast.run.continuous.horizon import Horizon
+    from xstreamcast.run.continuous.time.horizon import Horizon
 
 _INSTANCES: Final = "instances"
 _DOCUMENT: Final = ast.SequenceType(ast.DocumentTest())

@@ -21,9 +21,9 @@ from xstreamcast.serve.client import Publisher, parse_address
 
 if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
-    from xstreamcast.run.continuous.inflow import Inflow
+    from xstreamcast.run.continuous.arrive.inflow import Inflow
+    from xstreamcast.run.continuous.display.shelf import Emitted
     from xstreamcast.run.continuous.query import ContinuousQuery
-    from xstreamcast.run.continuous.shelf import Emitted
 
 GATHER: Final = 0.05
 """Seconds in which what is told goes out together."""

@@ -1,8 +1,7 @@
 """Spark: the same queries and the same streams, on one machine or many.
 
->>> from xstreamcast.spark import query, register, session      # doctest: +SKIP
+>>> from xstreamcast.spark import query, session                # doctest: +SKIP
 >>> spark = session()                                           # doctest: +SKIP
->>> register(spark)                                             # doctest: +SKIP
 >>> spark.readStream.format("xstreamcast").load("feed/credit")  # doctest: +SKIP
 >>> query(spark, "count(//item)", context="auction.xml")        # doctest: +SKIP
 """
@@ -18,15 +17,15 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from xstreamcast.spark.association import Streams
-    from xstreamcast.spark.continuous_query import Motion
+    from xstreamcast.spark.motion.association import Streams
+    from xstreamcast.spark.motion.continuous_query import Motion
 
 __all__ = ["continuous", "continuous_many", "query", "register", "session"]
 
 
 def register(spark: SparkSession) -> None:
-    """Make ``xstreamcast`` a format of this session, to read and to readStream."""
-    from xstreamcast.spark.door import door_of
+    """Make ``xstreamcast`` a format of a session of yours; those of :func:`session` know it."""
+    from xstreamcast.spark.rest.door import door_of
     from xstreamcast.spark.source import DocumentSource
 
     # The processes that plan reads get the class by value, and with it the key to ask this one.
@@ -34,21 +33,21 @@ def register(spark: SparkSession) -> None:
 
 
 def query(spark: SparkSession, text: str, **given: Any) -> DataFrame:
-    """The answer of a query over stored documents, as rows: see :func:`xstreamcast.spark.at_rest.query`."""
-    from xstreamcast.spark.at_rest import query as spread
+    """The answer of a query over stored documents, as rows: see :func:`xstreamcast.spark.rest.at_rest.query`."""
+    from xstreamcast.spark.rest.at_rest import query as spread
 
     return spread(spark, text, **given)
 
 
 def continuous(spark: SparkSession, text: str, streams: Streams, **given: Any) -> Motion:
-    """A query over streams, kept answered: see :func:`xstreamcast.spark.continuous_query.continuous`."""
-    from xstreamcast.spark.continuous_query import continuous as going_on
+    """A query over streams, kept answered: see :func:`xstreamcast.spark.motion.continuous_query.continuous`."""
+    from xstreamcast.spark.motion.continuous_query import continuous as going_on
 
     return going_on(spark, text, streams, **given)
 
 
 def continuous_many(spark: SparkSession, texts: Sequence[str], streams: Streams, **given: Any) -> Motion:
-    """Several queries over the same streams: see :func:`xstreamcast.spark.continuous_query.continuous_many`."""
-    from xstreamcast.spark.continuous_query import continuous_many as going_on
+    """Several queries over the same streams: see :func:`xstreamcast.spark.motion.continuous_query.continuous_many`."""
+    from xstreamcast.spark.motion.continuous_query import continuous_many as going_on
 
     return going_on(spark, texts, streams, **given)

@@ -1,7 +1,6 @@
 """A Spark session that stays on this machine: loopback only, the same Python, quiet.
 
 >>> spark = session()                                          # doctest: +SKIP
->>> register(spark)                                            # doctest: +SKIP
 >>> spark.read.format("xstreamcast").load("credit.xml")        # doctest: +SKIP
 """
 
@@ -65,7 +64,7 @@ def session(
     scratch: Path | None = None,
     **conf: Any,
 ) -> SparkSession:
-    """The Spark session of this process, started when there is none.
+    """The Spark session of this process, started when there is none; it knows the format ``xstreamcast``.
 
     ``conf`` are Spark's settings, ``**{"spark.sql.shuffle.partitions": "8"}``; they come before ours. With ``ui`` Spark
     picks a free port for its web pages. With a ``master`` that is not ``local[…]`` the executors are sent this package
@@ -75,6 +74,8 @@ def session(
     if find_spec("pyspark") is None:
         raise error("XSC0061", "PySpark is not installed", hint='pip install "xstreamcast[spark]"')
     from pyspark.sql import SparkSession
+
+    from xstreamcast.spark import register
 
     running = SparkSession.getActiveSession()
     if running is None:
@@ -96,6 +97,7 @@ def session(
             builder = builder.config("spark.driver.extraJavaOptions", options)
         spark: SparkSession = builder.getOrCreate()
     spark.sparkContext.setLogLevel(log)
+    register(spark)
     return spark
 
 

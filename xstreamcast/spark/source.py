@@ -1,6 +1,6 @@
 """``spark.read.format("xstreamcast")``: what it gives depends on what is asked for.
 
-* neither ``query`` nor ``columns``: the change rows of a fragment stream (:mod:`~xstreamcast.spark.stream_source`)
+* neither ``query`` nor ``columns``: the change rows of a fragment stream (``motion/stream_source.py``)
 * ``query``: the items of a query over each file, as rows
 * ``record`` and ``columns``: the elements of a path as rows of typed columns
 
@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from xstreamcast.spark.stream_source import FragmentSource
+from xstreamcast.spark.motion.stream_source import FragmentSource
 from xstreamcast.spark.worker import keep_loaded
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-    from xstreamcast.spark.door import Key
+    from xstreamcast.spark.rest.door import Key
 
 
 class DocumentSource(FragmentSource):
@@ -46,11 +46,11 @@ class DocumentSource(FragmentSource):
     def _made_reader(self, schema: StructType | None) -> Any:
         """Who reads documents as the options say; None if change rows are asked for, which takes none of the scan."""
         if "query" in self.options:
-            from xstreamcast.spark.document_reader import QueryReader
+            from xstreamcast.spark.rest.document_reader import QueryReader
 
             return QueryReader(self.options, self.key)
         if "columns" in self.options or "record" in self.options:
-            from xstreamcast.spark.document_reader import ColumnReader
+            from xstreamcast.spark.rest.document_reader import ColumnReader
 
             return ColumnReader(self.options, self.key, schema)
         return None

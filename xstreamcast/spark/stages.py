@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from xstreamcast.plan.algebra import Concat, Fold, Gather, Group, Plan, Reduce, Slice, Sort, Unit, VarName
 from xstreamcast.plan.explain.text import WIDTH
 from xstreamcast.plan.operators import Operator, Symbol, numbered
-from xstreamcast.spark.at_rest import PARTIALS, PROJECTED, ROWS, relational_plan, way
-from xstreamcast.spark.frames import FAN
-from xstreamcast.spark.relational.stages import Stage, relational_stages
+from xstreamcast.spark.rest.at_rest import PARTIALS, PROJECTED, ROWS, relational_plan, way
+from xstreamcast.spark.rest.frames import FAN
+from xstreamcast.spark.rest.relational.stages import Stage, relational_stages
 
 if TYPE_CHECKING:
     from xstreamcast.plan.explain.explanation import Explanation

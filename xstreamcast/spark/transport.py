@@ -22,7 +22,7 @@ from xstreamcast.model.serialise_parameters import Parameters
 from xstreamcast.model.serialise_xml import XMLWriter
 from xstreamcast.model.tree import Node, Tree
 from xstreamcast.model.types import describe
-from xstreamcast.spark.shapes import shape_of, tree_of
+from xstreamcast.spark.rest.shapes import shape_of, tree_of
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

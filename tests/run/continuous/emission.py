@@ -12,9 +12,9 @@ from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure
 from xstreamcast.plan.decompose.plan import plan
-from xstreamcast.run.continuous.emit import Output, error_text
+from xstreamcast.run.continuous.display.emit import Output, error_text
+from xstreamcast.run.continuous.display.shelf import Emitted
 from xstreamcast.run.continuous.journal import Journal
-from xstreamcast.run.continuous.shelf import Emitted
 from xstreamcast.run.library import known_function, moment_of
 from xstreamcast.run.units import Evaluation
 

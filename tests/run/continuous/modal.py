@@ -18,9 +18,9 @@ from xstreamcast.model.time import START
 from xstreamcast.plan.algebra import Strategy
 from xstreamcast.plan.decompose.plan import plan
 from xstreamcast.plan.modes.rewrite import Emission, rewrite
-from xstreamcast.run.continuous import marked_view
-from xstreamcast.run.continuous.modes import Modal
-from xstreamcast.run.continuous.share import Association
+from xstreamcast.run.continuous.arrive.share import Association
+from xstreamcast.run.continuous.evaluate import marked_view
+from xstreamcast.run.continuous.evaluate.modes import Modal
 from xstreamcast.run.library import known_function, moment_of
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of

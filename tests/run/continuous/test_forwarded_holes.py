@@ -283,7 +283,7 @@ def test_forwarded_holes_go_over_the_wire(tmp_path: Path) -> None:
 def test_the_live_view_sees_what_changes_inside_of_an_item() -> None:
     from rich.console import Console
 
-    from xstreamcast.run.continuous.display import LiveView
+    from xstreamcast.run.continuous.display.live_view import LiveView
 
     inflow = continuous_many(['stream("s")//b'])
     drawn = io.StringIO()

@@ -20,9 +20,9 @@ from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.model.time import START, Instant
 from xstreamcast.plan.modes.rewrite import Emission, rewrite
-from xstreamcast.run.continuous.marked_view import Anew, marked_view
+from xstreamcast.run.continuous.arrive.share import Association
+from xstreamcast.run.continuous.evaluate.marked_view import Anew, marked_view
 from xstreamcast.run.continuous.query import ContinuousQuery, continuous
-from xstreamcast.run.continuous.share import Association
 from xstreamcast.run.library import known_function
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of

@@ -21,8 +21,8 @@ from xstreamcast.model.change import Change, Eos, Fill, Freeze
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.time import START
 from xstreamcast.plan.modes.rewrite import Emission, rewrite
-from xstreamcast.run.continuous.marked_view import Anew, marked_view
-from xstreamcast.run.continuous.share import Association
+from xstreamcast.run.continuous.arrive.share import Association
+from xstreamcast.run.continuous.evaluate.marked_view import Anew, marked_view
 from xstreamcast.run.library import known_function, moment_of
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of

@@ -19,7 +19,7 @@ from xstreamcast.model.change import Change, Fill, Hide, Remove, Replace
 from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, parse_structure
-from xstreamcast.run.continuous import inflow, share
+from xstreamcast.run.continuous.arrive import inflow, share
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xstreamcast.run.continuous.order import COUNT, Entry, Monoid, Sequence
+from xstreamcast.run.continuous.adjust.order import COUNT, Entry, Monoid, Sequence
 
 SMALLEST: Monoid[float] = Monoid(math.inf, min)
 JOINED: Monoid[str] = Monoid("", lambda a, b: a + b)

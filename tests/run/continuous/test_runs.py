@@ -13,10 +13,10 @@ from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.model.change import Fill, Remove, Replace
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.run.continuous import inflow
+from xstreamcast.run.continuous.adjust.order import WIDTH, Sequence
+from xstreamcast.run.continuous.arrive import inflow
+from xstreamcast.run.continuous.associate.noted import Noted
 from xstreamcast.run.continuous.journal import Journal
-from xstreamcast.run.continuous.noted import Noted
-from xstreamcast.run.continuous.order import WIDTH, Sequence
 
 STRUCTURE = """<stream:structure>
   <tag id="1" name="r" type="snapshot"><tag id="2" name="s" type="filler">

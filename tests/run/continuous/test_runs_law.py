@@ -28,7 +28,8 @@ from xstreamcast.model.change import (
 from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, parse_structure
-from xstreamcast.run.continuous import bulk, inflow
+from xstreamcast.run.continuous.arrive import inflow
+from xstreamcast.run.continuous.evaluate import bulk
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of
 

@@ -11,10 +11,10 @@ from test_runs_law import Held, written
 
 import xstreamcast
 from xstreamcast.model.change import Change, Fill, Hide, Replace
-from xstreamcast.run.continuous import inflow
-from xstreamcast.run.continuous.bulk import Bulk
-from xstreamcast.run.continuous.order import COUNT, WIDTH, Entry, Monoid, Sequence
-from xstreamcast.run.continuous.runs import Run
+from xstreamcast.run.continuous.adjust.order import COUNT, WIDTH, Entry, Monoid, Sequence
+from xstreamcast.run.continuous.arrive import inflow
+from xstreamcast.run.continuous.associate.runs import Run
+from xstreamcast.run.continuous.evaluate.bulk import Bulk
 
 S = 'stream("s")'
 FIRST = MANY + 1

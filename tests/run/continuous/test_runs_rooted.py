@@ -15,9 +15,10 @@ from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Change, Fill, Remove, Replace
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.run.continuous import bulk, inflow, share
-from xstreamcast.run.continuous.order import WIDTH
-from xstreamcast.run.continuous.runs import Run
+from xstreamcast.run.continuous.adjust.order import WIDTH
+from xstreamcast.run.continuous.arrive import inflow, share
+from xstreamcast.run.continuous.associate.runs import Run
+from xstreamcast.run.continuous.evaluate import bulk
 
 S = 'stream("s")'
 QUERIES = (

@@ -14,8 +14,9 @@ from test_sealing_law import QUERIES, accepted, expected, shown
 import xstreamcast
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.model.change import Change, Fill, Freeze
-from xstreamcast.run.continuous import bulk, inflow, share
-from xstreamcast.run.continuous.order import WIDTH
+from xstreamcast.run.continuous.adjust.order import WIDTH
+from xstreamcast.run.continuous.arrive import inflow, share
+from xstreamcast.run.continuous.evaluate import bulk
 
 
 class Wide(Drawn):

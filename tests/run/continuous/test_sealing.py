@@ -14,7 +14,7 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import After, Change, Fill, Freeze, Hide, Remove, Replace
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.structure import parse_structure, write_structure
-from xstreamcast.run.continuous import inflow
+from xstreamcast.run.continuous.arrive import inflow
 from xstreamcast.run.continuous.journal import Journal
 
 MANY = 300

@@ -15,7 +15,7 @@ from timed import Beside, Happening, at
 
 from xstreamcast.model.change import Fill, Remove
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.run.continuous.coincidence import Spans
+from xstreamcast.run.continuous.adjust.coincidence import Spans
 
 STRUCTURE = parse_structure("""<tag type="snapshot" id="1" name="log">
   <tag type="event" id="2" name="e">

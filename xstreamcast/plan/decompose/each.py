@@ -19,10 +19,10 @@ from xstreamcast.model.names import ATTRIBUTE, ELEMENT
 from xstreamcast.model.namespaces import FN
 from xstreamcast.model.types import AtomicType
 from xstreamcast.plan.algebra import Choice, Concat, Each, Nest, Reduce, Reduction, Slice, Unit, VarName, reads_items
+from xstreamcast.plan.decompose.distributed import Loop
 from xstreamcast.plan.decompose.folds import last_item
 from xstreamcast.plan.decompose.frames import Aggregates, conditional, fused
 from xstreamcast.plan.decompose.paths import nested
-from xstreamcast.plan.decompose.spread import Loop
 from xstreamcast.plan.decompose.where import Blocking
 from xstreamcast.plan.passes.dependence import call_key
 from xstreamcast.plan.passes.shapes import boolean
@@ -31,7 +31,7 @@ from xstreamcast.scan.automaton import Action
 from xstreamcast.scan.path import NodeTest, Path, Step
 
 if TYPE_CHECKING:
-    from xstreamcast.plan.decompose.spread import Spread
+    from xstreamcast.plan.decompose.distributed import Spread
     from xstreamcast.plan.decompose.units import Decomposition
     from xstreamcast.scan.automaton import Target
 

@@ -23,7 +23,7 @@ from xstreamcast.plan.passes.shapes import boolean, nodes
 from xstreamcast.plan.passes.variables import free, substitute
 
 if TYPE_CHECKING:
-    from xstreamcast.plan.decompose.spread import Spread
+    from xstreamcast.plan.decompose.distributed import Spread
     from xstreamcast.plan.decompose.units import Decomposition
 
 _FRAMED: Final = frozenset(("count", "sum", "avg", "min", "max", "exists", "empty", "distinct-values", "string-join"))

@@ -10,65 +10,25 @@ none of those nodes; and for what is made of such expressions one item after the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from xstreamcast.lang import ast
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.algebra import VarName
+from xstreamcast.plan.decompose.distributed import Loop, Spread, extended, in_loop, is_itself, spliced
 from xstreamcast.plan.decompose.forms import known_everywhere
-from xstreamcast.plan.decompose.paths import flat, nested, owner, scan_test
+from xstreamcast.plan.decompose.paths import flat, nested, owner
 from xstreamcast.plan.decompose.record import Correlation, Functions, RecordBody
 from xstreamcast.plan.decompose.where import ABOVE, ABOVE_ATTRIBUTE, APART, BARRED, Blocking, Where, single
 from xstreamcast.plan.passes.dependence import LAST, POSITION, focus_of
 from xstreamcast.plan.passes.shapes import boolean, is_fn, numbers_of
-from xstreamcast.plan.passes.variables import Names, free, substitute
+from xstreamcast.plan.passes.variables import Names, free
 from xstreamcast.scan.path import NodeTest, Path, Step
 
 OUTSIDE = "it is not a loop over the document"
 _PER_ITEM = frozenset(("unordered", "data"))
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """``for $variable in path return body``.
-
-    ``written``: where nodes of the path are inside each other, that loop is meant. Otherwise what comes of the inner
-    ones may stand between what comes of the outer, and the loop is as good only where none is inside another.
-    """
-
-    variable: ast.Name
-    path: Path
-    source: ast.Expr
-    body: ast.Expr
-    written: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """An expression that distributes."""
-
-    expr: ast.Expr
-    root: VarName
-    path: Path
-    """Where its items are as long as it is ``bare``; later, where its record is."""
-    bare: bool
-    """It is a path, and nothing has looked at its nodes."""
-    records: tuple[Path, ...] = ()
-    where: Where = 0
-    """Where the items are, seen from the record."""
-    loop: Loop | None = None
-    container: bool = False
-    """The record is one because of positions among its children."""
-    counted: ast.AxisStep | None = None
-    """``//b[p][2]``: the loop is over those of the children of this step that have certain numbers, ``chosen``."""
-    chosen: tuple[int, int | None, bool] | None = None
-
-    @property
-    def cuts(self) -> tuple[Path, ...]:
-        """The paths outside of which a cut must fall."""
-        return (owner(self.path)[0],) if self.bare else self.records
 
 
 class Spreading:
@@ -235,7 +195,7 @@ class Spreading:
             if step == _ANYWHERE and at + 1 < len(e.steps):
                 deep = True
             else:
-                further = _extended(found, step, deep)
+                further = extended(found, step, deep)
                 if further is None or step.predicates:
                     break
                 found, deep = further, False
@@ -245,7 +205,7 @@ class Spreading:
             return replace(found, expr=e) if found.bare and not deep else self.rest(e, found, steps, (), e.steps[at:])
         if found.bare:
             step = e.steps[at]
-            further = _extended(found, step, deep) if isinstance(step, ast.AxisStep) else None
+            further = extended(found, step, deep) if isinstance(step, ast.AxisStep) else None
             if further is not None and isinstance(step, ast.AxisStep) and all(boolean(p) for p in step.predicates):
                 # The predicates look at the nodes of this step.
                 plain = ast.AxisStep(step.axis, step.test, (), span=step.span)
@@ -329,9 +289,9 @@ class Spreading:
         return replace(
             looked,
             container=bare and not predicates,
-            expr=_spliced(before, made, e),
+            expr=spliced(before, made, e),
             where=where,
-            loop=self.unwritten(_in_loop(looked.loop, variable, made)),
+            loop=self.unwritten(in_loop(looked.loop, variable, made)),
         )
 
     def unwritten(self, loop: Loop | None) -> Loop | None:
@@ -489,7 +449,7 @@ class Spreading:
         if inner == ast.VarRef(looked.loop.variable) and clause.type is None:
             return replace(looked.loop, variable=clause.var, body=_under([*before, *rest], result, e), written=True)
         made = ast.ForClause(clause.var, clause.type, False, None, inner, span=clause.span)
-        written = looked.loop.written or _is_itself(inner, looked.loop.variable)
+        written = looked.loop.written or is_itself(inner, looked.loop.variable)
         return replace(looked.loop, body=_under([*before, made, *rest], result, e), written=written)
 
     def deeper(
@@ -522,48 +482,6 @@ _ANYWHERE = ast.AxisStep("descendant-or-self", ast.KindTest("node"))
 
 def _begin_with(paths: list[Path], start: Path) -> bool:
     return all(path.steps[: len(start.steps)] == start.steps for path in paths)
-
-
-def _extended(found: Spread, step: ast.AxisStep, deep: bool) -> Spread | None:
-    """A bare path, one step further; None if the scan knows no such step."""
-    test = scan_test(step)
-    if test is None or (found.path.steps and found.path.steps[-1].test.kind != ELEMENT):
-        return None
-    if step.axis in ("child", "attribute"):
-        further = Step(test, deep)
-    elif step.axis == "descendant" or (
-        step.axis == "descendant-or-self" and not found.path.steps and step.test != ast.KindTest("node")
-    ):
-        further = Step(test, True)
-    else:
-        return None
-    return replace(found, path=Path((*found.path.steps, further)))
-
-
-def _spliced(before: list[ast.Expr], body: ast.Expr, e: ast.Path) -> ast.Expr:
-    """The path again: its bare beginning, and what became of the rest."""
-    first, after = (body.steps[0], body.steps[1:]) if isinstance(body, ast.Path) else (body, ())
-    last = before[-1]
-    if isinstance(first, ast.Filter):
-        assert isinstance(last, ast.AxisStep)
-        last = ast.AxisStep(last.axis, last.test, first.predicates, span=last.span)
-    steps = (*before[:-1], last, *after)
-    return steps[0] if len(steps) == 1 else ast.Path(steps, span=e.span)
-
-
-def _is_itself(e: ast.Expr, variable: ast.Name) -> bool:
-    """Whether an expression gives what a variable is bound to, or nothing."""
-    if isinstance(e, ast.If):
-        return e.otherwise == ast.Sequence() and _is_itself(e.then, variable)
-    return (e.base if isinstance(e, ast.Filter) else e) == ast.VarRef(variable)
-
-
-def _in_loop(loop: Loop | None, variable: ast.Name, body: ast.Expr) -> Loop | None:
-    if loop is None:
-        return None
-    if loop.body == ast.VarRef(loop.variable):
-        return replace(loop, variable=variable, body=body)
-    return replace(loop, body=substitute(body, {variable.expanded: loop.body}))
 
 
 def _under(clauses: list[ast.Clause], result: ast.Expr, e: ast.FLWOR) -> ast.Expr:

@@ -7,8 +7,8 @@ from typing import Final, Literal, cast
 
 from xstreamcast.lang import ast
 from xstreamcast.plan.algebra import RecordTest, VarName
+from xstreamcast.plan.decompose.distributed import Spread
 from xstreamcast.plan.decompose.paths import scan_test
-from xstreamcast.plan.decompose.spread import Spread
 from xstreamcast.plan.passes.shapes import is_fn
 from xstreamcast.scan.path import Path, Step
 

@@ -25,7 +25,8 @@ from xstreamcast.plan.algebra import (
     VarName,
     Versions,
 )
-from xstreamcast.plan.decompose.collect import collected
+from xstreamcast.plan.decompose.collect import bound_in, collected
+from xstreamcast.plan.decompose.distributed import Spread
 from xstreamcast.plan.decompose.each import each_of
 from xstreamcast.plan.decompose.folds import last_item
 from xstreamcast.plan.decompose.forms import Forms, is_root_attribute, known_everywhere, over_parts, with_items
@@ -35,7 +36,7 @@ from xstreamcast.plan.decompose.joins import Joins
 from xstreamcast.plan.decompose.paths import nested
 from xstreamcast.plan.decompose.ranks import in_two, ranked, sorted_by_call
 from xstreamcast.plan.decompose.record import Functions
-from xstreamcast.plan.decompose.spread import OUTSIDE, Spread, Spreading
+from xstreamcast.plan.decompose.spread import OUTSIDE, Spreading
 from xstreamcast.plan.decompose.tests import tests_of
 from xstreamcast.plan.decompose.where import ABOVE_ATTRIBUTE, MIXED, Blocking
 from xstreamcast.plan.passes.dependence import call_key, focus_of, navigates
@@ -265,7 +266,7 @@ class Decomposition:
                     clauses.append(ast.WhereClause(self.condition(clause.condition), span=clause.span))
                 case _:
                     clauses.append(rebuild(clause, self.operand))
-                    self.loops |= dict.fromkeys(_bound_by(clause))
+                    self.loops |= dict.fromkeys(name.expanded for name in bound_in(clause))
                     if isinstance(clause, ast.ForClause) and self.before_scans(clause.source):
                         self.loops[clause.var.expanded] = clause.source
         result = self.residual(e.result, unbounded)
@@ -558,7 +559,3 @@ def _deep(unit: Unit, above: Path) -> bool:
 
 def _under(lets: tuple[ast.LetClause, ...], e: ast.Expr) -> ast.Expr:
     return ast.FLWOR(lets, e, span=e.span) if lets else e
-
-
-def _bound_by(clause: ast.Clause) -> set[VarName]:
-    return {name.expanded for part in descendants(clause) for name in binders(part)}

@@ -9,8 +9,8 @@ in the same place; its children are what is below any of them:
 Sets that are equal are one tag, which makes recursive tags finite. What is in a new element may come as a region of its
 own, if it is made around the plan's units (:mod:`~xstreamcast.plan.decompose.splices`): its tags have no type. Nor have
 those of copies that come as fragments of their streams, for their holes are forwarded, or in which there is nothing but
-such holes (:mod:`~xstreamcast.run.continuous.sewn`). All else that is copied, or made for each record, comes with what
-is in it: those tags are ``snapshot``.
+such holes (:mod:`~xstreamcast.run.continuous.display.sewn`). All else that is copied, or made for each record, comes
+with what is in it: those tags are ``snapshot``.
 
 An error that stands for the answer stands beside the root, where a structure has no place for it. Who looks for it is
 led there only if the structure has such a tag anywhere: so the root has one.

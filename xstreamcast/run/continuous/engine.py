@@ -2,16 +2,16 @@
 
     answer() after γ  =  q(T(γ))
 
-Each change is taken in by :class:`~xstreamcast.run.continuous.live.Live`, which says which members must look again.
-Their units' programs run on them alone; what is different goes into the sums; frames whose inner values moved evaluate
-their body; and only what is left of the query above all that is computed anew. What does not decompose into units is
-computed anew on what is read of the documents (``explain`` says so).
+Each change is taken in by :class:`~xstreamcast.run.continuous.associate.live.Live`, which says which members must look
+again. Their units' programs run on them alone; what is different goes into the sums; frames whose inner values moved
+evaluate their body; and only what is left of the query above all that is computed anew. What does not decompose into
+units is computed anew on what is read of the documents (``explain`` says so).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
@@ -28,37 +28,31 @@ from xstreamcast.plan.algebra import (
     Rank,
     Reduce,
     Sort,
-    Source,
     Strategy,
     Unit,
     Versions,
-    reads_items,
 )
 from xstreamcast.plan.decompose.folds import last_item
-from xstreamcast.plan.decompose.plan import seen_by
-from xstreamcast.plan.projection.project import merge, project
-from xstreamcast.run.continuous.assemble import document, start, whole_document
-from xstreamcast.run.continuous.bulk import Bulk, adds_up
-from xstreamcast.run.continuous.coincidence import Coincidence
-from xstreamcast.run.continuous.collect import Gathered, Sorted
-from xstreamcast.run.continuous.derived import Bodied, Derived, Ordered, Part
-from xstreamcast.run.continuous.horizon import Timing, shows_items
-from xstreamcast.run.continuous.instances import items_of, nested_apart
-from xstreamcast.run.continuous.live import Member, side_by_side
-from xstreamcast.run.continuous.lookup import Key, Lookup
-from xstreamcast.run.continuous.noted import Noted
-from xstreamcast.run.continuous.ranked import Ranked
-from xstreamcast.run.continuous.reach import may_be_apart, never_nested
-from xstreamcast.run.continuous.replayed import Replayed
-from xstreamcast.run.continuous.route import Route
-from xstreamcast.run.continuous.siblings import Siblings, look_again
-from xstreamcast.run.continuous.standing import is_within, path_of
-from xstreamcast.run.continuous.sums import contribution, every, monoid_of, value
-from xstreamcast.run.continuous.versions import Numbered
+from xstreamcast.run.continuous.adjust.coincidence import Coincidence
+from xstreamcast.run.continuous.adjust.collect import Gathered, Sorted
+from xstreamcast.run.continuous.adjust.derived import Bodied, Derived, Ordered
+from xstreamcast.run.continuous.adjust.lookup import Key, Lookup
+from xstreamcast.run.continuous.adjust.ranked import Ranked
+from xstreamcast.run.continuous.adjust.replayed import Replayed
+from xstreamcast.run.continuous.adjust.siblings import Siblings, look_again
+from xstreamcast.run.continuous.adjust.sums import contribution, every, value
+from xstreamcast.run.continuous.adjust.versions import Numbered
+from xstreamcast.run.continuous.associate.instances import items_of
+from xstreamcast.run.continuous.associate.mounts import Member, side_by_side
+from xstreamcast.run.continuous.associate.noted import Noted
+from xstreamcast.run.continuous.associate.standing import is_within, path_of
+from xstreamcast.run.continuous.evaluate.assemble import document, start, whole_document
+from xstreamcast.run.continuous.evaluate.bulk import Bulk, adds_up
+from xstreamcast.run.continuous.related import Number, Related
+from xstreamcast.run.continuous.time.horizon import Timing, shows_items
 from xstreamcast.run.reductions import State, state_of
 from xstreamcast.run.temporal import instant_of
-from xstreamcast.run.units import Evaluation, Parts, UnitCode, value_type
-from xstreamcast.scan.path import Path
+from xstreamcast.run.units import Evaluation, UnitCode, value_type
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Filling
@@ -67,36 +61,25 @@ if TYPE_CHECKING:
     from xstreamcast.model.change import Change
     from xstreamcast.model.datetime import DateTime
     from xstreamcast.model.structure import Structure
-    from xstreamcast.run.continuous.order import Sequence
-    from xstreamcast.run.continuous.runs import Run
+    from xstreamcast.run.continuous.adjust.order import Sequence
+    from xstreamcast.run.continuous.associate.runs import Run
     from xstreamcast.run.evaluate import Executable
-    from xstreamcast.scan.automaton import Target
 
-Number = tuple[str, int]
-"""A unit: the stream it ranges over, and its number there."""
 _NOT_THERE: Final = object()
 Asker = tuple[Any, Any]
 """Who looks something up: a member, with its stream's name, or a group, with the operator it belongs to."""
 
 
-class Continuous:
+class Continuous(Related):
     """One query over some streams, by name."""
 
-    live_type: ClassVar[type[Noted]] = Noted
-
     def __init__(self, plan: Plan, evaluation: Evaluation, structures: Mapping[str, Structure]) -> None:
-        self.plan = plan = nested_apart(plan, structures)
-        self.evaluation = evaluation
-        self.parts = Parts(plan)
+        super().__init__(plan, structures)
+        plan, self.evaluation = self.plan, evaluation
         self.timing: Timing[Any] = Timing(plan, evaluation)
         """When members (with their streams' names) and parts of the output must look again because of the time."""
         assert plan.module.static is not None
         self.static: StaticContext = plan.module.static
-        self.live: dict[str, Noted] = {}
-        self.codes: dict[str, list[UnitCode]] = {}
-        for source in plan.sources:
-            self._begin(source, structures)
-        self._relate()
         self.rest: list[Unit | Executable] = [
             part if isinstance(part, Unit) else self.parts.compile(part) for part in plan.output
         ]
@@ -124,73 +107,9 @@ class Continuous:
         """How many evaluations of members and frames there have been."""
         self._settle()
 
-    def _begin(self, source: Source, structures: Mapping[str, Structure]) -> None:
-        name = source.uri or ""
-        structure = structures.get(name)
-        units = [u for one in self.plan.passes if one.source == source for u in one.units]
-        whole = (
-            tuple(t for one in self.plan.passes if one.source == source for t in one.targets)
-            if self.plan.strategy is Strategy.PROJECT
-            else ()
-        )
-
-        choices = [unit.nest.each.choice for unit in units if unit.nest is not None and unit.nest.each is not None]
-        counted = {choice.counted for choice in choices if choice is not None}
-
-        def nests(unit: Unit) -> bool:
-            nest = unit.nest
-            if nest is not None and nest.each is not None:
-                return True
-            if nest is None or not nest.units or not never_nested(nest.path, structure):
-                return False
-            below = [path for inner in nest.units for path in inner.records]
-            declared = all(map(_is_weak, nest.units))  # most such records come in one piece
-            return not nest.frame or any(may_be_apart(nest.path, path, structure, declared) for path in below)
-
-        def targets(unit: Unit, root: Path) -> tuple[Target, ...]:
-            if unit.nest is not None and unit.nest.each is None and nests(unit):
-                return unit.nest.parts
-            roots = (root, Path()) if unit.variable in counted else (root,)  # the document's child counts, too
-            whole, module = reads_items(unit.reduction), self.plan.module
-            seen = [project(seen_by(unit), {unit.root: one}, module=module, whole=whole)[unit.root] for one in roots]
-            return merge(*seen)
-
-        route = Route(units, targets, lambda unit: monoid_of(unit.reduction), nests, whole)
-        self.codes[name] = [UnitCode(self.parts, unit) for unit in route.units]
-        self.live[name] = self.live_type(route, structure=structure)
-
-    def _relate(self) -> None:
-        """Who needs whom, and whose turn comes when."""
-        self.place: dict[Any, Number] = {}
-        for name, live in self.live.items():
-            for number, unit in enumerate(live.route.units):
-                self.place[unit.variable] = name, number
-        self.needs: dict[Number, tuple[Number, ...]] = {}
-        self.reads: dict[Number, tuple[Number, ...]] = {}
-        """The same of units inside of nests, too: what is known of those around them."""
-        self.readers: dict[Number, list[Number]] = {where: [] for where in self.place.values()}
-        self.turn: dict[Number, tuple[int, int]] = {}
-        waiting = [(name, number) for name, live in self.live.items() for number in live.route.outermost]
-        for where in waiting:
-            self.needs[where] = self.reads[where] = tuple([self.place[need] for need in self._unit(where).needs])
-            for need in self.needs[where]:
-                self.readers[need].append(where)
-        while waiting:
-            for where in tuple(waiting):
-                if all(need in self.turn for need in self.needs[where]):
-                    waiting.remove(where)
-                    self._set_turn(where, 1 + max([self.turn[need][0] for need in self.needs[where]], default=0), 0)
-
-    def _set_turn(self, where: Number, level: int, depth: int) -> None:
-        self.turn[where] = (level, -depth)
-        name, number = where
-        for inner in self.live[name].route.inside(number):
-            self.reads[name, inner] = self.reads[where]
-            self._set_turn((name, inner), level, depth + 1)
-
     def _derive(self, where: Number) -> None:
         """What is kept of a unit beside document order, if anything is."""
-        match self._unit(where).reduction:
+        match self.unit(where).reduction:
             case Group() as group:
                 self.derived[where] = (Coincidence if group.interval else Lookup)(self, where, group)
             case Sort() as sort:
@@ -206,12 +125,12 @@ class Continuous:
 
     def _bulk(self) -> None:
         """The units whose records may stand in runs, and be let go of."""
-        for name, number in self._alone():
-            unit = self._unit((name, number))
+        for name, number in self.alone():
+            unit = self.unit((name, number))
             self.live[name].runs.units[number] = Bulk(unit, self.codes[name][number], self.evaluation)
             self.sealable.add((name, number))
 
-    def _alone(self) -> Iterator[Number]:
+    def alone(self) -> Iterator[Number]:
         """The units of which nobody but they themselves must know a record."""
         if self.timing.timely:
             return
@@ -225,7 +144,7 @@ class Continuous:
         }
         for where in self.needs:
             name, number = where
-            unit = self._unit(where)
+            unit = self.unit(where)
             shown = told.count(unit) == 1 and unit.variable not in read and not self.readers[where]
             alone = where not in self.derived and number not in self.live[name].route.each
             if alone and not self.needs[where] and adds_up(unit, shown):
@@ -239,9 +158,6 @@ class Continuous:
                 due.setdefault(run.unit, []).append(run)
             for unit, runs in due.items():
                 self.evaluated += live.runs.units[unit].run(live, runs)
-
-    def _unit(self, where: Number) -> Unit:
-        return self.live[where[0]].route.units[where[1]]
 
     # ---------------------------------------------------------------------------------------------- changes
 
@@ -394,7 +310,7 @@ class Continuous:
 
     def fresh(self, where: Number) -> State:
         """A state of a unit's reduction of no items; of one group, where it has groups."""
-        unit, code = self._unit(where), self.codes[where[0]][where[1]]
+        unit, code = self.unit(where), self.codes[where[0]][where[1]]
         if not isinstance(unit.reduction, Group):
             return self.evaluation.state(code)
         inner = unit.reduction.inner
@@ -452,7 +368,7 @@ class Continuous:
 
     def _evaluate(self, name: str, member: Member) -> None:
         self.evaluated += 1
-        unit, code = self._unit((name, member.unit)), self.codes[name][member.unit]
+        unit, code = self.unit((name, member.unit)), self.codes[name][member.unit]
         self.failed.pop(member, None)
         if (name, member.unit) in self._once and member.mount.stands_alone:
             self._spend(self.live[name], member.mount.filling)
@@ -501,7 +417,7 @@ class Continuous:
             self._bind((name, number), sequence)
 
     def _bind(self, where: Number, sequence: Any) -> None:
-        unit, code = self._unit(where), self.codes[where[0]][where[1]]
+        unit, code = self.unit(where), self.codes[where[0]][where[1]]
         derived = self.derived.get(where)
         failure = self.failure_of(where, sequence)
         if failure is not None:  # whoever reads it meets it
@@ -578,11 +494,6 @@ class Continuous:
         return items
 
 
-def _is_weak(unit: Unit) -> bool:
-    """Whether a unit inside of a frame only tells that something is there: often it is about one child."""
-    return isinstance(unit.reduction, Reduce) and unit.reduction.function in ("exists", "empty")
-
-
 def _ancestor(tree: Any, row: int, frame: Member) -> Node:
     """The node of a frame's element among the ancestors of a member, or itself."""
     level, above = 1, frame.above
@@ -592,18 +503,3 @@ def _ancestor(tree: Any, row: int, frame: Member) -> Node:
     while tree.up[chain[-1]]:
         chain.append(chain[-1] - tree.up[chain[-1]])
     return Node((tree, chain[len(chain) - 1 - level]))
-
-
-def is_seen(member: Member | Part | Run) -> bool:
-    """Whether nothing around a member is hidden."""
-    entry = member.entry
-    while not entry.hidden:
-        sequence = entry.sequence
-        if sequence.place is None:
-            around = sequence.home.member
-            if around is None:
-                return True
-            entry = around.entry
-        else:
-            entry = sequence.place
-    return False

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from xstreamcast.model.time import Instant
     from xstreamcast.model.tree import Node
     from xstreamcast.plan.modes.rewrite import Modes
-    from xstreamcast.run.continuous.inflow import Inflow
-    from xstreamcast.run.continuous.marked_view import Anew
-    from xstreamcast.run.continuous.share import Association
+    from xstreamcast.run.continuous.arrive.inflow import Inflow
+    from xstreamcast.run.continuous.arrive.share import Association
+    from xstreamcast.run.continuous.evaluate.marked_view import Anew
 
 
 class FromScratch:
@@ -66,7 +66,7 @@ class FromScratch:
         return self.query(streams=view, docs=self._docs, variables=self._variables, now=moment_at(now)).items()
 
     def _with_open_holes(self, associations: Mapping[str, Association], now: Instant) -> list[Item]:
-        from xstreamcast.run.continuous.marked_view import Anew, marked_view
+        from xstreamcast.run.continuous.evaluate.marked_view import Anew, marked_view
 
         if self._anew is None:
             self._anew = Anew(self.modes)

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from xstreamcast.plan.algebra import Unit
-from xstreamcast.run.continuous.derived import Ordered, Part
-from xstreamcast.run.continuous.engine import Continuous, Number
-from xstreamcast.run.continuous.live import Member, side_by_side
-from xstreamcast.run.continuous.mounts import holes_around
-from xstreamcast.run.continuous.noted import Noted as Noted
-from xstreamcast.run.continuous.runs import Fragment
-from xstreamcast.run.continuous.sums import every as every
-from xstreamcast.run.continuous.sums import members
+from xstreamcast.run.continuous.adjust.derived import Ordered, Part
+from xstreamcast.run.continuous.adjust.sums import every as every
+from xstreamcast.run.continuous.adjust.sums import members
+from xstreamcast.run.continuous.associate.mounts import Member, holes_around, side_by_side
+from xstreamcast.run.continuous.associate.noted import Noted as Noted
+from xstreamcast.run.continuous.associate.runs import Fragment
+from xstreamcast.run.continuous.engine import Continuous
+from xstreamcast.run.continuous.related import Number
 
 if TYPE_CHECKING:
     from xstreamcast.model.atomic import Item

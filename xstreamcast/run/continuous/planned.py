@@ -12,7 +12,7 @@ from xstreamcast.plan.decompose.plan import looks_everywhere, plan
 if TYPE_CHECKING:
     from xstreamcast.lang import ast
     from xstreamcast.model.structure import Structure
-    from xstreamcast.run.continuous.share import Association
+    from xstreamcast.run.continuous.arrive.share import Association
 
 
 class Planned:

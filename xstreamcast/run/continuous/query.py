@@ -34,16 +34,16 @@ from xstreamcast.plan.modes.rewrite import EMISSIONS as EMISSIONS
 from xstreamcast.plan.modes.rewrite import Emission, Modes, rewrite
 from xstreamcast.plan.mutability import fixed_of
 from xstreamcast.plan.retention import Keep, retention
-from xstreamcast.run.continuous.arrivals import arrivals
-from xstreamcast.run.continuous.emit import Output
+from xstreamcast.run.continuous.arrive.arrivals import arrivals
+from xstreamcast.run.continuous.arrive.inflow import CLOCKS, Arriving, Clock, Inflow
+from xstreamcast.run.continuous.arrive.share import Association, Recomputed
+from xstreamcast.run.continuous.display.emit import Output
+from xstreamcast.run.continuous.display.shelf import Emitted
 from xstreamcast.run.continuous.from_scratch import FromScratch
-from xstreamcast.run.continuous.horizon import looks_at_clock
-from xstreamcast.run.continuous.inflow import CLOCKS, Arriving, Clock, Inflow
 from xstreamcast.run.continuous.journal import Journal, Noted
 from xstreamcast.run.continuous.planned import Planned, known_structures
-from xstreamcast.run.continuous.share import Association, Recomputed
-from xstreamcast.run.continuous.shelf import Emitted
 from xstreamcast.run.continuous.sizes import bytes_of, sizes
+from xstreamcast.run.continuous.time.horizon import looks_at_clock
 from xstreamcast.run.query import Query, Result, compile
 from xstreamcast.run.temporal import moment_at
 from xstreamcast.run.units import Evaluation
@@ -409,7 +409,7 @@ class ContinuousQuery:
         """The query, to be followed by difference, before anything has come."""
         if self.modes.emission == "eager":
             return Journal(self.plan, self._evaluation(), structures)
-        from xstreamcast.run.continuous.modes import Modal
+        from xstreamcast.run.continuous.evaluate.modes import Modal
 
         return Modal(self.modes, self.plan, self._evaluation(), structures)
 

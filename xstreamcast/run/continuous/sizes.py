@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import error
 from xstreamcast.plan.algebra import Reduce, Unit
+from xstreamcast.run.continuous.adjust.sums import size
 from xstreamcast.run.continuous.journal import Journal
-from xstreamcast.run.continuous.sums import size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from xstreamcast.run.continuous.emit import Output
-    from xstreamcast.run.continuous.share import Association
+    from xstreamcast.run.continuous.arrive.share import Association
+    from xstreamcast.run.continuous.display.emit import Output
 
 
 _UNITS: Final = ("", "K", "M", "G", "T")

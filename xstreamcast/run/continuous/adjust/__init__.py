@@ -1,0 +1,1 @@
+"""Differences, folded into sums, sorts, groups, look-ups and positions: each in O(log n)."""

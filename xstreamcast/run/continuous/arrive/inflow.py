@@ -1,0 +1,289 @@
+"""The streams that queries read, and their clock: what comes is taken in once, and each query goes on.
+
+now = the largest valid time over all streams (event), the wall clock, or what was last said (manual)
+watermark = min over the streams that go on of (their largest valid time − their lateness)
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from xstreamcast.cast.reader import KERNEL_FROM, read_batches
+from xstreamcast.errors import Place, error
+from xstreamcast.model.change import Change
+from xstreamcast.model.diagnostic import Diagnostic
+from xstreamcast.model.fragment import Arrival
+from xstreamcast.model.structure import Structure
+from xstreamcast.model.time import START, Instant, format_instant
+from xstreamcast.run.continuous.arrive.arrivals import Ended
+from xstreamcast.run.continuous.arrive.share import Association
+from xstreamcast.run.continuous.time.clock import CLOCKS as CLOCKS
+from xstreamcast.run.continuous.time.clock import Clock as Clock
+from xstreamcast.run.continuous.time.clock import instant
+
+if TYPE_CHECKING:
+    from xstreamcast.cast.regions import Report
+    from xstreamcast.plan.mutability import Fixed
+    from xstreamcast.run.continuous.query import ContinuousQuery
+    from xstreamcast.scan.encoding import Source
+
+READY_FROM: Final = 1 << 18
+_OFTEN: Final = 1000
+"""Arrivals after which what they brought is evaluated."""
+Arriving = Change | Structure | Diagnostic
+"""What a stream brings."""
+
+
+def _kernel_from() -> int:
+    """Bytes of a stream from which the kernel reads it: fewer once it is loaded."""
+    return READY_FROM if "xstreamcast.scan.kernel" in sys.modules else KERNEL_FROM
+
+
+class Inflow:
+    """The streams of some queries, and their clock: what comes is taken in once, and each query goes on."""
+
+    def __init__(
+        self,
+        structures: Mapping[str, Structure],
+        clock: Clock,
+        now: str | datetime | None,
+        lateness: float | Mapping[str, float] | None,
+        report: Report,
+    ) -> None:
+        self.structures = structures
+        self.clock = clock
+        self.report = report
+        self.queries: list[ContinuousQuery] = []
+        self.sources: dict[str, str] = {}
+        self.associations: dict[str, Association] = {}
+        self.finished: set[str] = set()
+        """The streams that bring nothing more."""
+        self._mark: Instant = START
+        self.rooted = False
+        self.seals = True
+        """Whether what can never change is let go of; not by who must be able to tell all of it again (Spark)."""
+        self.forwards = True
+        """Whether holes of what an answer copies are told as holes; not by who keeps it as a list of items (Spark)."""
+        self.fixed: Fixed | None = None
+        self.memory: int | None = None
+        """Bytes of memory for the contents of all streams, and their trees."""
+        self._keeps_all = False
+        self._retained: dict[str, list[Structure | None]] = {}
+        self._late = lateness if isinstance(lateness, Mapping) else {"": lateness} if lateness is not None else {}
+        self._now: Instant = START if now is None else instant(now)
+        self._advance()
+
+    def association(self, stream: str) -> Association:
+        """T1 of a stream."""
+        made = self.associations.get(stream)
+        if made is None:
+            structure = self.structures.get(stream) or self.structures.get("")
+            made = self.associations[stream] = Association(structure, self.report)
+            made.keeps_all = self._keeps_all
+            made.fixed = self.fixed
+            if self.memory is not None:
+                made.limit(self.memory // max(1, len({name for query in self.queries for name in query.streams})))
+            made.is_followed = self._all_begun
+            if self.clock != "event":
+                made.advance(self._now)
+        return made
+
+    def _all_begun(self) -> bool:
+        return all(query.begun for query in self.queries)
+
+    def keep_all(self) -> None:
+        """Some query reads the documents themselves: nothing that comes may be left out from now on."""
+        self._keeps_all = True
+        for one in self.associations.values():
+            one.keeps_all = True
+
+    @property
+    def now(self) -> Instant:
+        """The current time; it never decreases."""
+        if self.clock == "event":
+            for one in self.associations.values():
+                if one.now > self._now:
+                    self._now = one.now
+        return self._now
+
+    def _advance(self) -> None:
+        """What was ahead of time by another clock than the streams' own is seen once its time has come."""
+        if self.clock == "wall":
+            self._now = max(self._now, instant(datetime.now(UTC)))
+        for name, association in self.associations.items():
+            if self.clock != "event":
+                association.advance(self._now)
+            self._retain(name, association)
+
+    def _retain(self, name: str, association: Association) -> None:
+        """Let go of what no query can see again: only where all of them are followed by difference."""
+        if not association.followers or association.keeps_all or not all(query.begun for query in self.queries):
+            return
+        known = [one.structure for one in self.associations.values()]
+        if self._retained.get(name) != known:
+            self._retained[name] = known
+            association.retention.limit(query.retention(name) for query in self.queries)
+        association.retention.shed(self.now)
+
+    @property
+    def watermark(self) -> Instant:
+        """Nothing with an earlier valid time is taken in: the least, over the streams that go on, of their largest
+        valid time less their lateness. It never decreases; a stream without a lateness keeps it where it is."""
+        marks = []
+        for name, one in self.associations.items():
+            late = self._late.get(name, self._late.get(""))
+            if one.now != START and not one.ended and name not in self.finished:
+                marks.append(START if late is None else one.now - round(late * 1_000_000))
+        self._mark = max(self._mark, min(marks, default=START))
+        return self._mark
+
+    def stream_of(self, stream: str | None) -> str:
+        """The stream that is meant: the one named, or the only one that the queries read."""
+        if stream is not None:
+            return stream
+        names = {name for query in self.queries for name in query.streams}
+        if len(names) != 1:
+            hint = f"say which stream: {', '.join(sorted(names))}" if names else "the query reads no stream by name"
+            raise error("XSC0091", f"the queries read {len(names)} streams", hint=hint)
+        return names.pop()
+
+    def feed(self, item: Arriving, stream: str | None = None, place: Place | None = None, inside: int = 0) -> None:
+        """Take in what a stream brings; what it changes in the answers waits in each query's ``take``."""
+        self._take(item, self.stream_of(stream), place, inside)
+        self.go_on()
+
+    def bring(self, stream: str, brought: Arrival | Ended | None) -> None:
+        """Take in what :func:`~xstreamcast.run.continuous.arrive.arrivals.arrivals` yields."""
+        if brought is None:
+            self.go_on()
+        elif isinstance(brought, Ended):
+            self.finish(stream)
+        else:
+            self.feed(brought.item, stream, brought.place, brought.inside)
+
+    def feed_many(self, items: Iterable[Arriving], stream: str | None = None) -> None:
+        """Take in several at once: the answers go on when all are in."""
+        name = self.stream_of(stream)
+        with self.association(name).together():
+            for item in items:
+                self._take(item, name, None, 0)
+        self.go_on()
+
+    def load(
+        self,
+        source: Source,
+        stream: str | None = None,
+        progress: Callable[[int], None] = lambda _: None,
+        telling: bool = False,
+    ) -> None:
+        """Read a file (or a pipe) to its end, in batches: what no query needs is passed over, the rest is parsed
+        together. The answers go on when all is in; what is different is told when somebody asks. ``progress`` hears now
+        and then how many changes have come. ``telling``: somebody will ask, so that things are kept as they are told.
+        """
+        name = self.stream_of(stream)
+        association = self.association(name)
+        collecting = gc.isenabled()
+        gc.disable()  # nearly all that is made here is kept
+        try:
+            stretches = read_batches(source, association.structure, kernel_from=_kernel_from())
+            for number, stretch in enumerate(stretches):
+                if isinstance(stretch, Arrival):
+                    self._take(stretch.item, name, stretch.place, stretch.inside)
+                    if association.table:
+                        self.begin()  # so that what nobody needs is known
+                        if number % _OFTEN == 0:
+                            self.settle()
+                elif self._late:
+                    for change, place, inside, _, _ in stretch.arrivals():
+                        self._take(change, name, place, inside)
+                else:
+                    self.begin()
+                    for live in association.followers:
+                        live.runs.telling = telling or self.fixed is not None
+                    for _ in association.take_batch(stretch):
+                        if self.fixed is None:
+                            self.settle()
+                        else:
+                            self.go_on()  # what has been told need not be kept
+                        progress(association.changed)
+            association.end_batches()
+            self.finish(name, tell=False)
+        finally:
+            association.end_batches()
+            if collecting:
+                if not gc.get_freeze_count():
+                    # What has been made is old from now on: the collector need not look through all of it at once.
+                    gc.freeze()
+                    gc.unfreeze()
+                gc.enable()
+
+    def settle(self) -> None:
+        """Let every query evaluate what has come; what that changes in the answers is told later."""
+        self._advance()
+        for query in self.queries:
+            query._settle()
+
+    def feed_all(self, items: Iterable[tuple[str, Arriving]], now: Instant | None = None) -> None:
+        """Take in what several streams bring, and the time: the answers go on when all is in.
+
+        By the event clock it is the largest valid time of a part of a stream that comes elsewhere.
+        """
+        for stream, item in items:
+            self._take(item, stream, None, 0)
+        if now is not None and self.clock == "event":
+            self._now = max(self._now, now)
+            self.go_on()
+        elif now is not None:
+            self.tick(now)
+        else:
+            self.go_on()
+
+    def tick(self, now: str | datetime | Instant) -> None:
+        """The current time, of a manual clock."""
+        if self.clock != "manual":
+            raise error("XSC0091", f"the clock is {self.clock}: it is not set by hand", hint='clock="manual"')
+        self._now = max(self._now, instant(now))
+        self.go_on()
+
+    def begin(self) -> None:
+        """Let the queries that wait for something to come begin without it."""
+        for query in self.queries:
+            query._begun()
+
+    def go_on(self, tell: bool = True) -> None:
+        """Let every query look at what has come, and at the time, and ``tell`` what is different, or when asked to."""
+        self._advance()
+        for query in self.queries:
+            query._go_on(tell)
+
+    def _take(self, item: Arriving, stream: str, place: Place | None, inside: int) -> None:
+        association = self.association(stream)
+        if isinstance(item, Change) and item.valid_time is not None and self._late:
+            mark = self.watermark
+            if item.valid_time < mark:
+                text = f"valid from {format_instant(item.valid_time)}, before the watermark {format_instant(mark)}"
+                association.diagnose("XSC0090", "quarantine", text, place or Place(), item)
+                return
+        association.apply(item, place, inside)
+
+    def finish(self, stream: str, tell: bool = True) -> None:
+        """A stream brings nothing more: what still waits for a structure is put aside."""
+        self.association(stream).finish()
+        self.finished.add(stream)
+        for query in self.queries:
+            query._finish(stream)
+        self.go_on(tell)
+
+    def is_over(self, streams: Iterable[str]) -> bool:
+        """Whether some streams have said that they are at their end, or bring nothing more."""
+        return all(name in self.finished or self.association(name).ended for name in streams)
+
+    @property
+    def ended(self) -> bool:
+        """Whether every stream that the queries read has said that it is at its end."""
+        names = {name for query in self.queries for name in query.streams}
+        return all(name in self.associations and self.associations[name].ended for name in names)

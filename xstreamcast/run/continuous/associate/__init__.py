@@ -1,0 +1,1 @@
+"""Where fragments stand (XFrag's association tables): holes, what fills them, and the members found there."""

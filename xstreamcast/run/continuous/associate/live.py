@@ -1,0 +1,225 @@
+"""A stream's document, alive: where every region stands in T, and which members of which units lie there.
+
+A filling seen at a place (:class:`~xstreamcast.run.continuous.associate.mounts.Occurrence`) is *mounted*: its content
+is walked once, along the states of the plan's path automaton; what nobody looks at is skipped, and fragments that the
+query does not need are not opened. The walk finds members (records of a unit), frames (members that are instances of a
+nest, with members of their own) and further holes. Afterwards a change is told by region: fillings come and go.
+Occurrences under a content that is sent again are kept while their hole is there. The cost is that of the fragment, and
+O(depth · log n) for the sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from xstreamcast.cast.regions import Filling, Report
+from xstreamcast.model.change import ROOT, Change, ContentChange, Eos
+from xstreamcast.model.content import Opened
+from xstreamcast.model.time import START, Interval, event_lifespan
+from xstreamcast.run.continuous.adjust.order import Entry, Sequence
+from xstreamcast.run.continuous.associate.mounting import Mounting
+from xstreamcast.run.continuous.associate.mounts import (
+    Member,
+    Occurrence,
+)
+from xstreamcast.run.continuous.associate.rooted import make_room, take_root
+from xstreamcast.run.continuous.associate.route import Route
+from xstreamcast.run.continuous.associate.runs import Run, rooted_key
+
+if TYPE_CHECKING:
+    from xstreamcast.errors import Place
+    from xstreamcast.model.structure import Structure
+
+
+class Live(Mounting):
+    """The document of a stream: it follows the changes of its table."""
+
+    def __init__(
+        self, route: Route, doc: str = "", structure: Structure | None = None, report: Report = lambda _: None
+    ) -> None:
+        route.know(structure)
+        self._known = structure
+        super().__init__(route, doc, structure, report)
+
+    def change(self, change: Change, place: Place, inside: int) -> None:
+        super().change(change, place, inside)
+        self.follow(change)
+
+    def follow(self, change: Change) -> None:
+        """See what the table says now that a change has been taken in."""
+        if self.structure is not self._known:
+            self._learn()
+        if isinstance(change, Eos) or change.doc != self.doc:
+            return
+        if isinstance(change, ContentChange) and (change.region not in self.holes or change.region in self.passed):
+            self._place(change.region, change.tsid)
+        added = self._added_event(change)
+        if added is not None:
+            for occurrence in self.at(change.region):
+                if self.route.filler(occurrence.state, change.tsid):
+                    self._settle(occurrence, [], [added])
+            return
+        self.resync(change.region)
+        target = getattr(change, "target", None)
+        if target is not None and target != change.region:
+            if target in self.passed:
+                self._place(target, change.tsid)
+            self.resync(target)
+
+    def _learn(self) -> None:
+        """Go by another structure from now on: all places are found anew, for other fragments may matter."""
+        if self.structure != self._known:
+            for mount in tuple(self.root.mounts.values()):
+                self._unmount(mount)
+            for number in tuple(self.holes):
+                for occurrence in self.at(number):
+                    if occurrence is not self.root:
+                        self._dispose(occurrence)  # those that are rooted
+            self.route.know(self.structure)
+            self._known = self.structure
+            self.begin()
+        self._known = self.structure
+
+    def begin(self) -> None:
+        """See all that is in the table."""
+        self.resync(ROOT)
+        for doc, number in tuple(self.table) if self.rooted else ():
+            if doc == self.doc:
+                self._root(number)
+
+    def _place(self, number: int, tsid: int | None) -> None:
+        """Find a place for a fragment whose hole is not looked into."""
+        if self.rooted:
+            self._root(number)
+        elif number in self.passed and self.route.needs(tsid):
+            mounts = [mount for mount in self.passed[number] if mount.passed[number] != tsid]
+            if mounts:
+                self.forced.add(number)
+                for mount in mounts:
+                    self.runs.open_in(mount)
+                    self._settle(mount.occurrence, [mount], [(mount.key, mount.filling, mount.lifespan)])
+
+    def arrive(self, filled: list[tuple[int, Filling]]) -> None:
+        """Regions have come, each with one filling that has no time."""
+        if self.structure is not self._known:
+            self._learn()
+        holes, table, doc = self.holes, self.table, self.doc
+        if doc:
+            return
+        # A stretch of a file goes in by runs: what is here for its holes, or stands alone, is parsed together.
+        if self.rooted and self.runs.taking:
+            filled = take_root(self.runs, filled)
+        self.runs.gathered.clear()
+        known = filled if self.rooted or not self.runs.units else [one for one in filled if one[0] in holes]
+        self.ready([filling for number, filling in known if self._is_walked(number, filling)])
+        for number, filling in filled:
+            if number in self.runs.gathered and number not in self.passed:
+                continue
+            shown = holes.get(number)
+            if shown is None or number in self.passed:
+                self._place(number, filling.tsid)
+            if shown is None or (not isinstance(shown, list) and self.runs.fill(number, filling)):
+                continue
+            places = self.at(number)
+            if len(places) == 1:
+                (occurrence,) = places
+                occurrence.region = table[doc, number]
+                if not self._record(occurrence, filling):
+                    self.sync(occurrence)
+            else:
+                self.resync(number)
+
+    def _is_walked(self, number: int, filling: Filling) -> bool:
+        """Whether a content that has come will be walked through."""
+        content = filling.content
+        if type(content) is Opened and content.marks is None and type(self.holes.get(number)) is Run:
+            return False
+        if not self.wants(filling.tsid, number):
+            return False
+        if not self.runs.units:
+            return True
+        if number in self.holes:
+            return self.runs.parts(number, filling)
+        return filling.tsid in self.route.rooted
+
+    def _root(self, number: int) -> None:
+        """Give a fragment the place that its tag has; among others of its tag it stands by its number."""
+        region = self.table.get((self.doc, number))
+        if region is None or number in self.holes:
+            return
+        for filling in region.fillings():
+            rooting = self.route.rooted.get(filling.tsid) if filling.tsid is not None else None
+            if rooting is not None:
+                occurrence = Occurrence(number, region, rooting.state, rooting.above, False)
+                for unit in self.route.role(rooting.state).below:
+                    around = self.top.get(unit)
+                    if around is not None:
+                        content = occurrence.content[unit] = Sequence(around.monoid)
+                        entry = Entry(occurrence, content.total, rooted_key(number))
+                        content.place = occurrence.places[unit] = entry
+                        if self.runs.standing:
+                            make_room(self.runs, around, number)
+                        around.insert_sorted(entry)
+                self.holes[number] = [occurrence]
+                self.sync(occurrence)
+                return
+
+    def _added_event(self, change: Change) -> tuple[tuple[Any, ...], Filling, Interval] | None:
+        """An event that has just come, if that is all a change did; there may be many, which are not looked through."""
+        if self.structure is None or change.tsid is None or change.kind not in ("fill", "repeat"):
+            return None
+        tag = self.structure.tags.get(change.tsid)
+        if tag is None or tag.type != "event":
+            return None
+        region = self.table.get((change.doc, change.region))
+        if region is None:
+            return None
+        assert isinstance(change, ContentChange)
+        at = START if change.valid_time is None else change.valid_time
+        last = next(reversed(region.events.items()), None)
+        if last is None or at > self.now:
+            return None
+        (tsid, begin, version, digest), filling = last
+        if (tsid, begin, version) != (change.tsid, at, change.version or 0):
+            return None
+        return (1, at, version, tsid or 0, digest), filling, event_lifespan(at)
+
+    def resync(self, number: int) -> None:
+        """Everything that shows a region follows what is known of it now."""
+        shown, inline = self.at(number), self.inlines.get(number)
+        if shown:
+            region = self.table.get((self.doc, number))
+            for occurrence in shown:
+                occurrence.region = region
+                self.sync(occurrence)
+        if inline is not None:
+            for occurrence in tuple(inline):
+                self.sync(occurrence)
+
+    def expect(self, changes: Iterable[Change]) -> None:
+        """Some changes will be followed: parse together what they bring to places that are known."""
+        fillings = []
+        for change in changes:
+            if isinstance(change, ContentChange) and (change.region in self.holes or self.rooted):
+                region = self.table.get((self.doc, change.region))
+                if region is not None:
+                    last = region.current or next(reversed(region.events.values()), None)
+                    last = last or next(reversed(region.versions.values()), None)
+                    if last is not None and last.content is not None and self.wants(last.tsid, change.region):
+                        fillings.append(last)
+        self.ready(fillings)
+
+    def let_go(self, number: int, filling: Filling) -> None:
+        """A filling is in no answer any more, whatever comes."""
+        for occurrence in self.at(number):
+            mount = occurrence.mounts.get(id(filling))
+            if mount is not None:
+                self.runs.open_in(mount)
+                self._settle(occurrence, [mount], [])
+
+    def contents(self, members: Iterable[Member]) -> Iterator[Filling]:
+        """The fillings that some members begin in."""
+        for member in members:
+            if member.mount is not None:
+                yield member.mount.filling

@@ -1,0 +1,1 @@
+"""The answer as a stream of changes, and on a terminal."""

@@ -1,0 +1,111 @@
+"""The units of a query on the streams they range over: what each reads, who needs whom, and whose turn comes when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from xstreamcast.plan.algebra import Plan, Reduce, Source, Strategy, Unit, reads_items
+from xstreamcast.plan.decompose.plan import seen_by
+from xstreamcast.plan.projection.project import merge, project
+from xstreamcast.run.continuous.adjust.sums import monoid_of
+from xstreamcast.run.continuous.associate.instances import nested_apart
+from xstreamcast.run.continuous.associate.noted import Noted
+from xstreamcast.run.continuous.associate.reach import may_be_apart, never_nested
+from xstreamcast.run.continuous.associate.route import Route
+from xstreamcast.run.units import Parts, UnitCode
+from xstreamcast.scan.path import Path
+
+if TYPE_CHECKING:
+    from xstreamcast.model.structure import Structure
+    from xstreamcast.scan.automaton import Target
+
+Number = tuple[str, int]
+"""A unit: the stream it ranges over, and its number there."""
+
+
+class Related:
+    """The units of a plan. ``live``: the documents of its streams; ``codes``: the programs of the units of each."""
+
+    live_type: ClassVar[type[Noted]] = Noted
+
+    def __init__(self, plan: Plan, structures: Mapping[str, Structure]) -> None:
+        self.plan = plan = nested_apart(plan, structures)
+        self.parts = Parts(plan)
+        self.live: dict[str, Noted] = {}
+        self.codes: dict[str, list[UnitCode]] = {}
+        for source in plan.sources:
+            self._place_units(source, structures)
+        self._relate()
+
+    def _place_units(self, source: Source, structures: Mapping[str, Structure]) -> None:
+        name = source.uri or ""
+        structure = structures.get(name)
+        units = [u for one in self.plan.passes if one.source == source for u in one.units]
+        whole = (
+            tuple(t for one in self.plan.passes if one.source == source for t in one.targets)
+            if self.plan.strategy is Strategy.PROJECT
+            else ()
+        )
+
+        choices = [unit.nest.each.choice for unit in units if unit.nest is not None and unit.nest.each is not None]
+        counted = {choice.counted for choice in choices if choice is not None}
+
+        def nests(unit: Unit) -> bool:
+            nest = unit.nest
+            if nest is not None and nest.each is not None:
+                return True
+            if nest is None or not nest.units or not never_nested(nest.path, structure):
+                return False
+            below = [path for inner in nest.units for path in inner.records]
+            declared = all(map(_is_weak, nest.units))  # most such records come in one piece
+            return not nest.frame or any(may_be_apart(nest.path, path, structure, declared) for path in below)
+
+        def targets(unit: Unit, root: Path) -> tuple[Target, ...]:
+            if unit.nest is not None and unit.nest.each is None and nests(unit):
+                return unit.nest.parts
+            roots = (root, Path()) if unit.variable in counted else (root,)  # the document's child counts, too
+            whole, module = reads_items(unit.reduction), self.plan.module
+            seen = [project(seen_by(unit), {unit.root: one}, module=module, whole=whole)[unit.root] for one in roots]
+            return merge(*seen)
+
+        route = Route(units, targets, lambda unit: monoid_of(unit.reduction), nests, whole)
+        self.codes[name] = [UnitCode(self.parts, unit) for unit in route.units]
+        self.live[name] = self.live_type(route, structure=structure)
+
+    def _relate(self) -> None:
+        """Who needs whom, and whose turn comes when."""
+        self.place: dict[Any, Number] = {}
+        for name, live in self.live.items():
+            for number, unit in enumerate(live.route.units):
+                self.place[unit.variable] = name, number
+        self.needs: dict[Number, tuple[Number, ...]] = {}
+        self.reads: dict[Number, tuple[Number, ...]] = {}
+        """The same of units inside of nests, too: what is known of those around them."""
+        self.readers: dict[Number, list[Number]] = {where: [] for where in self.place.values()}
+        self.turn: dict[Number, tuple[int, int]] = {}
+        waiting = [(name, number) for name, live in self.live.items() for number in live.route.outermost]
+        for where in waiting:
+            self.needs[where] = self.reads[where] = tuple([self.place[need] for need in self.unit(where).needs])
+            for need in self.needs[where]:
+                self.readers[need].append(where)
+        while waiting:
+            for where in tuple(waiting):
+                if all(need in self.turn for need in self.needs[where]):
+                    waiting.remove(where)
+                    self._set_turn(where, 1 + max([self.turn[need][0] for need in self.needs[where]], default=0), 0)
+
+    def _set_turn(self, where: Number, level: int, depth: int) -> None:
+        self.turn[where] = (level, -depth)
+        name, number = where
+        for inner in self.live[name].route.inside(number):
+            self.reads[name, inner] = self.reads[where]
+            self._set_turn((name, inner), level, depth + 1)
+
+    def unit(self, where: Number) -> Unit:
+        return self.live[where[0]].route.units[where[1]]
+
+
+def _is_weak(unit: Unit) -> bool:
+    """Whether a unit inside of a frame only tells that something is there: often it is about one child."""
+    return isinstance(unit.reduction, Reduce) and unit.reduction.function in ("exists", "empty")

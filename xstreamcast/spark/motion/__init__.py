@@ -1,0 +1,1 @@
+"""Streams: sources, stateful operators over the embedded engine, and sinks."""

@@ -1,0 +1,127 @@
+"""What streams bring, on its way to the state: rows of changes from any streaming DataFrame, packed, by bucket.
+
+A row of the stateful operator is a whole Arrow batch of changes: Python is called a few times in a micro-batch, not
+once for every fragment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Row
+
+from xstreamcast.errors import error
+from xstreamcast.model.change import ROW
+from xstreamcast.spark.motion.rows import arrival_rows, batch_of_rows
+from xstreamcast.spark.motion.state_log import TICK
+from xstreamcast.spark.motion.stream_source import SCHEMA
+from xstreamcast.spark.worker import keep_loaded
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PACKED: Final = "bucket int, changes binary"
+_PACKED: Final = pa.schema([("bucket", pa.int32()), ("changes", pa.binary())])
+_TYPES: Final = dict(column.strip("` ").replace("`", "").rsplit(" ", 1) for column in SCHEMA.split(","))
+_OUT: Final = Row(*ROW)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+Streams = Mapping[str, "str | DataFrame"]
+
+
+def change_rows(spark: SparkSession, name: str, source: Any, options: Mapping[str, str]) -> DataFrame:
+    """A stream as change rows: a path (a file, a folder that grows, a pattern), or any streaming DataFrame."""
+    from xstreamcast.spark import register
+
+    if not isinstance(source, DataFrame):
+        register(spark)
+        return spark.readStream.format("xstreamcast").options(**options, stream=name).load(str(source))
+    if not source.isStreaming:
+        hint = f'spark.readStream…, or the path of the files: streams={{"{name}": "folder"}}'
+        raise error("XSC0068", f'stream "{name}" is a DataFrame that does not stream', hint=hint)
+    columns = set(source.columns)
+    if "content" not in columns or not columns & {"seq", "version"}:
+        hint = "name them so: frame.selectExpr('value AS content', 'offset AS seq')"
+        raise error("XSC0068", f'stream "{name}" needs a column content, and seq or version for its order', hint=hint)
+    return _as_rows(source, name, columns) if "region" in columns else _as_messages(source, name, columns)
+
+
+def _as_rows(frame: DataFrame, name: str, columns: set[str]) -> DataFrame:
+    """A row for each change, with the columns of a change row; what is missing is null."""
+    from pyspark.sql import functions as f
+
+    given: dict[str, Any] = {"stream": f.lit(name), "doc": f.lit(""), "change": f.lit("fill")}
+    made = []
+    for column in ROW:
+        value = f.col(f"`{column}`") if column in columns and column != "stream" else given.get(column, f.lit(None))
+        made.append(value.cast(_TYPES[column]).alias(column))
+    return frame.select(*made)
+
+
+def _as_messages(frame: DataFrame, name: str, columns: set[str]) -> DataFrame:
+    """A row for each message, content as on the wire: one fragment or several, structures, an eos."""
+    from pyspark.sql import functions as f
+
+    number = f.coalesce(*[f.col(column) for column in ("seq", "version") if column in columns])
+    messages = frame.select(f.col("content").cast("binary").alias("content"), number.cast("long").alias("seq"))
+    return messages.mapInArrow(partial(_read_messages, name), SCHEMA)
+
+
+def _read_messages(name: str, batches: Iterable[Any]) -> Iterator[Any]:
+    from xstreamcast.model.fragment import FragmentReader
+
+    for batch in batches:
+        rows: list[Any] = []
+        for message in batch.to_pylist():
+            arrivals = FragmentReader([message["content"] or b""], source=f"{name}:{message['seq']}")
+            # All have the number of their message: in order they came, in order they stay.
+            rows += [(row[0], message["seq"], *row[2:]) for row in arrival_rows(arrivals, name, 0)]
+        yield batch_of_rows(rows)
+
+
+def ticks(spark: SparkSession) -> DataFrame:
+    """The wall clock as a stream: what time it is, again and again. Played again, it says the same."""
+    from pyspark.sql import functions as f
+
+    rate = spark.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
+    given = {
+        "stream": f.lit(""),
+        "seq": f.col("value"),
+        "change": f.lit(TICK),
+        "doc": f.lit(""),
+        "valid_time": f.col("timestamp"),
+    }
+    return rate.select(*[given.get(column, f.lit(None)).cast(_TYPES[column]).alias(column) for column in ROW])
+
+
+def packed(streams: Iterable[DataFrame]) -> DataFrame:
+    """All streams together, packed: one row for each Arrow batch."""
+    return reduce(DataFrame.unionByName, streams).mapInArrow(pack_batches, PACKED)
+
+
+def pack_batches(batches: Iterable[Any]) -> Iterator[Any]:
+    """Each batch of change rows as one row, for the only bucket."""
+    for batch in batches:
+        if batch.num_rows:
+            yield pa.RecordBatch.from_arrays(
+                [pa.array([0], pa.int32()), pa.array([packed_batch(batch)])], schema=_PACKED
+            )
+    keep_loaded()
+
+
+def packed_batch(batch: Any) -> bytes:
+    """A record batch as bytes; not compressed, since Spark does that on the way."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue())
+
+
+def output_row(row: Mapping[str, Any]) -> Row:
+    """A row as Spark takes it."""
+    at = row["valid_time"]
+    return _OUT(*[_EPOCH + timedelta(microseconds=at) if n == "valid_time" and at is not None else row[n] for n in ROW])

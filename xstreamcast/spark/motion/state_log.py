@@ -1,0 +1,268 @@
+"""The state of a continuous query on Spark: a log of what came, batch by batch, over a base that compacting made.
+
+    saved = base ⊕ Δ₁ ⊕ … ⊕ Δₙ          what is live in memory can always be made from it again
+
+Each micro-batch appends one blob, its changes in the order they were taken in. A *chain* tells states apart: the digest
+of everything that led to one. When the log has outgrown the base, the changes that still say something become the new
+base (:func:`compacted`). All rows are those of :data:`xstreamcast.model.change.ROW`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from xstreamcast.cast.region import Replacing
+from xstreamcast.errors import error
+from xstreamcast.model.change import ROW, Eos, Freeze, Hide, Remove, Show, to_row
+from xstreamcast.model.structure import write_structure
+from xstreamcast.model.time import START
+
+if TYPE_CHECKING:
+    from xstreamcast.cast.regions import Filling, Region, Regions
+    from xstreamcast.model.change import Change
+
+FORMAT: Final = 2
+"""The version of the saved form. A later one reads the earlier ones; see :data:`READERS`."""
+TICK: Final = "tick"
+"""The kind of a row that says what time it is, by its valid time."""
+PART_ROWS: Final = 8192
+UNREAD: Final = b"-"
+"""The digest of a filling that stands for content which nobody reads and which was not kept."""
+
+Row = dict[str, Any]
+
+
+class Store(Protocol):
+    """Where the state of one key is kept: a head, blobs by version, parts of the base by number."""
+
+    def head(self) -> tuple[int, bytes] | None:
+        """The format and the head; None: nothing has been saved."""
+
+    def put_head(self, format: int, head: bytes) -> None: ...
+
+    def delta(self, version: int) -> bytes: ...
+
+    def put_delta(self, version: int, blob: bytes) -> None: ...
+
+    def drop_delta(self, version: int) -> None: ...
+
+    def part(self, number: int) -> bytes: ...
+
+    def put_part(self, number: int, blob: bytes) -> None: ...
+
+    def drop_part(self, number: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What is known of a state without looking into it.
+
+    ``first``: the first version that is in the log, not in the base; ``parts``: how many blobs of rows the base has;
+    one more tells the answers. ``n``: how many changes have come. ``due``: compact when the log has so many bytes.
+    ``job``: the digest of what is asked, since format 2; empty: nobody has said.
+    """
+
+    birth: str
+    version: int = 0
+    chain: str = ""
+    n: int = 0
+    first: int = 1
+    parts: int = 0
+    base_bytes: int = 0
+    log_bytes: int = 0
+    due: int = 0
+    job: str = ""
+
+    def after(self, blob: bytes, changes: int) -> Head:
+        """With one more blob in the log."""
+        chain = blake2b(f"{self.birth}{self.chain}".encode() + blob, digest_size=16).hexdigest()
+        return replace(
+            self, version=self.version + 1, chain=chain, n=self.n + changes, log_bytes=self.log_bytes + len(blob)
+        )
+
+
+def _read_first(data: bytes) -> Head:
+    """Format 1 did not say what is asked."""
+    saved = json.loads(data)
+    names = ("birth", "version", "chain", "n", "first", "parts", "base_bytes", "log_bytes", "due")
+    return Head(**{name: saved[name] for name in names})
+
+
+def _read_second(data: bytes) -> Head:
+    return Head(**json.loads(data))
+
+
+READERS: Final[Mapping[int, Callable[[bytes], Head]]] = {1: _read_first, 2: _read_second}
+"""How the head of each format is read."""
+
+
+def read_head(store: Store) -> Head | None:
+    """The head of what is saved, by this version or an older one."""
+    saved = store.head()
+    if saved is None:
+        return None
+    format, data = saved
+    if format not in READERS:
+        hint = "start with a new checkpoint location, or with the version that wrote this one"
+        raise error("XSC0062", f"a state of format {format}; this version reads up to {FORMAT}", hint=hint)
+    return READERS[format](data)
+
+
+def write_head(store: Store, head: Head) -> None:
+    store.put_head(FORMAT, json.dumps(asdict(head)).encode())
+
+
+# ------------------------------------------------------------------------------------------------------------- rows
+
+
+def pack(rows: Iterable[Row]) -> bytes:
+    """Rows as one blob."""
+    import pyarrow as pa
+
+    from xstreamcast.spark.motion.rows import batch_of_rows
+
+    batch = batch_of_rows([tuple([row[name] for name in ROW]) for row in rows])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue())
+
+
+def unpack(blob: bytes) -> list[Row]:
+    """The rows of a blob."""
+    import pyarrow as pa
+
+    with pa.ipc.open_stream(blob) as reader:
+        return table_rows(reader.read_all())
+
+
+def table_rows(table: Any) -> list[Row]:
+    """The rows of an Arrow table of changes, with instants as whole numbers."""
+    import pyarrow as pa
+
+    at = table.schema.get_field_index("valid_time")
+    instants = table.column(at).cast(pa.int64())  # not datetimes: they end with the year 9999, instants do not
+    rows: list[Row] = table.set_column(at, "valid_time", instants).to_pylist()
+    return rows
+
+
+def in_order(rows: list[Row]) -> list[Row]:
+    """The rows of a batch as they are taken in: by stream, then by seq, where there is none by version.
+
+    The sort is stable: a structure has the seq of the change before it, what a message brings that of the message.
+    """
+    return sorted(rows, key=_rank)
+
+
+def _rank(row: Row) -> tuple[str, int, int]:
+    seq, version = row["seq"], row["version"]
+    return row["stream"], seq or 0, (version or 0) if seq is None else 0
+
+
+def row_of(change: Change, stream: str) -> Row:
+    """A change as a row without a number."""
+    return dict(zip(ROW, to_row(change, stream, 0), strict=True))
+
+
+# ------------------------------------------------------------------------------------------------------- compacting
+
+
+def compacted(log: Iterable[Row], tables: Mapping[str, Regions], now: int | None) -> Iterator[Row] | None:
+    """The rows that are enough to bring the tables about which all of the log has brought about; None: not now.
+
+    A stream whose updates are regions inside others (XFlux) keeps its whole log: what dies with what depends on it.
+    """
+    if any(table.waiting for table in tables.values()):
+        return None
+    rows = list(log)
+    whole = {row["stream"] for row in rows if row["target"] is not None or b"mutable" in (row["content"] or b"")}
+    made: list[Row] = []
+    for stream, table in tables.items():
+        mine = (row for row in rows if row["stream"] == stream)
+        if stream in whole:
+            made += mine
+            continue
+        found = _contents(mine, table)
+        if found is None:
+            return None
+        if table.structure is not None:
+            made.append(_structure_row(stream, write_structure(table.structure)))
+        made += found
+        made += [row_of(change, stream) for change in _flags(table)]
+    if now is not None:
+        made.append(tick_row(now))
+    return iter(made)
+
+
+def _structure_row(stream: str, text: str) -> Row:
+    return {
+        **dict.fromkeys(ROW),
+        "stream": stream,
+        "seq": 0,
+        "change": "structure",
+        "doc": "",
+        "content": text.encode(),
+    }
+
+
+def tick_row(now: int) -> Row:
+    """The row that says what time it is."""
+    return {**dict.fromkeys(ROW), "stream": "", "seq": 0, "change": TICK, "doc": "", "valid_time": now}
+
+
+def _contents(rows: Iterable[Row], table: Regions) -> list[Row] | None:
+    """The last row for each filling that the table holds, as of the version it has there; None if one is missing."""
+    found: dict[int, Row] = {}
+    for row in rows:
+        if row["content"] is None or row["change"] in ("structure", "quarantine"):
+            continue
+        region = table.table.get((row["doc"] or "", row["region"] or 0))
+        filling = None if region is None else _held(region, row, table)
+        if region is not None and filling is not None:
+            found.pop(id(filling), None)
+            found[id(filling)] = {**row, **_said(filling, region, row)}
+    for region in table.table.values():
+        for filling in region.fillings():
+            if filling.content is not None and id(filling) not in found and filling.digest != UNREAD:
+                return None
+    return list(found.values())
+
+
+def _said(filling: Filling, region: Region, row: Row) -> Row:
+    """How a filling is told again: an event that came instead of others keeps these away, in its place among them."""
+    if region.events and filling is not region.current and isinstance(filling, Replacing):
+        return {"change": "replace", "version": row["version"]}
+    return {"change": "fill", "version": filling.version}
+
+
+def _held(region: Region, row: Row, table: Regions) -> Filling | None:
+    """The filling that a row brought, if it is still what is known."""
+    at = START if row["valid_time"] is None else row["valid_time"]
+    if region.events:
+        event = row["tsid"], at, row["version"] or 0, blake2b(row["content"], digest_size=16).digest()
+        if event in region.events:
+            return region.events[event]
+    for filling in (region.versions.get((row["tsid"], at)), region.current):
+        if filling is not None and filling.content is not None and table.says(filling, row["content"]):
+            return filling
+    return None
+
+
+def _flags(table: Regions) -> Iterator[Change]:
+    """What else the table knows: ends of lives, what is hidden, what is frozen, whether the stream has ended."""
+    for (doc, number), region in table.table.items():
+        for filling in region.fillings():
+            if filling.content is None and (filling.version is not None or filling.valid_time is not None):
+                tsid = next((key[0] for key, one in region.versions.items() if one is filling), filling.tsid)
+                yield Remove(region=number, doc=doc, tsid=tsid, version=filling.version, valid_time=filling.valid_time)
+        if region.hidden or region.hidden_version is not None:
+            kind = Hide if region.hidden else Show
+            yield kind(region=number, doc=doc, version=region.hidden_version)
+        if region.frozen:
+            yield Freeze(region=number, doc=doc, version=region.frozen_version)
+    if table.ended:
+        yield Eos()

@@ -1,0 +1,1 @@
+"""Stored documents: cut anywhere, scanned in ranges, put together by Spark's own operators."""

@@ -1,0 +1,329 @@
+"""``xstreamcast.spark.query``: a query over stored documents, spread over the tasks of Spark.
+
+What runs where (``explain`` prints it, see :mod:`~xstreamcast.spark.stages`):
+
+* *rows*: the answer is the items of one unit. Tasks scan ranges of the document and give its items as rows.
+* *partials*: tasks reduce their ranges, others put together what they give, a few at a time, in document order; the
+  last has the rest of the answer to make.
+* *relational*: joins, sorting and grouping are Spark's own (:mod:`~xstreamcast.spark.rest.relational.operators`).
+* *projected*: what is none of these. Tasks scan and keep what the query looks at; one task puts that together and runs
+  the query on it.
+* *whole*: no document is scanned, or only by way of names that are computed. One task runs the query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from xstreamcast.errors import error
+from xstreamcast.model.atomic import Item
+from xstreamcast.plan.algebra import Concat, Group, Source, Strategy, Unit
+from xstreamcast.run.library import moment_of
+from xstreamcast.run.query import Query, compile
+from xstreamcast.spark.rest.files import Document, documents
+from xstreamcast.spark.rest.frames import PACKED, batches_of, described, one_row, over_tasks, put_together
+from xstreamcast.spark.rest.indexing import planned, seams_of, workforce_of
+from xstreamcast.spark.rest.program import Answer, Program, Scan, nests
+from xstreamcast.spark.rest.ranges import Range, open_records
+from xstreamcast.spark.rest.relational.operators import Out
+from xstreamcast.spark.rest.relational.plan import Relational, relational
+from xstreamcast.spark.rest.relational.relations import Relations
+from xstreamcast.spark.transport import ITEM_ROWS, dumps, item_batches, loads
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from xstreamcast.lang import ast
+    from xstreamcast.model.datetime import DateTime
+    from xstreamcast.plan.algebra import Plan
+    from xstreamcast.run.single_pass import PlanCode
+
+ROWS: Final = "rows"
+PARTIALS: Final = "partials"
+RELATIONAL: Final = "relational"
+PROJECTED: Final = "projected"
+WHOLE: Final = "whole"
+_SOURCED: Final = "part long, source long, packed binary"
+
+
+def query(
+    spark: SparkSession,
+    text: str,
+    *,
+    context: str | PathLike[str] | None = None,
+    docs: Mapping[str, str | PathLike[str]] | None = None,
+    streams: Mapping[str, str | PathLike[str]] | None = None,
+    variables: Mapping[str, Any] | None = None,
+    now: str | datetime | DateTime | None = None,
+    base_uri: str | None = None,
+    partition_bytes: int | None = None,
+) -> DataFrame:
+    """The answer of a query as rows: ``position``, ``kind``, ``value``; in the answer's order by ``position``.
+
+    ``context`` is the document that ``/`` begins at, ``docs`` what ``doc("name")`` finds: files that all workers can
+    read, or URIs that ``pyarrow.fs`` knows. The other arguments are those of :func:`xstreamcast.query`.
+
+    Tasks run when rows are asked for. What must be known before others begin is computed at once: the values of units
+    that later passes read, and what is broadcast.
+
+    >>> query(spark, "count(//item)", context="auction.xml").collect()     # doctest: +SKIP
+    [Row(position=0, kind='xs:integer', value='21750')]
+    """
+    return prepare(
+        spark, text, context=context, docs=docs, streams=streams, variables=variables, now=now, base_uri=base_uri,
+        partition_bytes=partition_bytes,
+    ).rows()  # fmt: skip
+
+
+def prepare(
+    spark: SparkSession,
+    text: str,
+    *,
+    context: str | PathLike[str] | None = None,
+    docs: Mapping[str, str | PathLike[str]] | None = None,
+    streams: Mapping[str, str | PathLike[str]] | None = None,
+    variables: Mapping[str, Any] | None = None,
+    now: str | datetime | DateTime | None = None,
+    base_uri: str | None = None,
+    source: str = "query",
+    partition_bytes: int | None = None,
+) -> Spread:
+    """A query ready to run on Spark; the arguments are those of :func:`query`."""
+    names = tuple(variables or ())
+    base = base_uri or Path.cwd().as_uri() + "/"
+    compiled = compile(text, base_uri=base, variables=names, source=source)
+    given = compiled.given(variables or {})
+    known = {name: _document(path) for name, path in (docs or {}).items()}
+    program = Program(text, base, names, dumps(given), moment_of(now), tuple(known.items()))
+    inputs = Inputs(None if context is None else _document(context), known, dict(_paths(streams)), now is not None)
+    return Spread(spark, compiled, program, inputs, partition_bytes)
+
+
+def _document(path: str | PathLike[str]) -> Document:
+    found = documents(fspath(path))
+    if len(found) != 1:
+        hint = 'spark.read.format("xstreamcast") reads many: a query for each'
+        raise error("XSC0006", f"{path} is {len(found)} documents; a query has one by each name", hint=hint)
+    return found[0]
+
+
+def _paths(streams: Mapping[str, str | PathLike[str]] | None) -> Iterator[tuple[str, str]]:
+    for name, path in (streams or {}).items():
+        yield name, str(Path(path).absolute())
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a query is given to read."""
+
+    context: Document | None
+    docs: dict[str, Document]
+    streams: dict[str, str]
+    timed: bool
+    """Whether the current time was given: else streams bring theirs."""
+
+
+def way(plan: Plan | None) -> str:
+    """How a plan is spread: see the module's text."""
+    if plan is None or plan.strategy is Strategy.NONE:
+        return WHOLE
+    if plan.strategy is Strategy.PROJECT:
+        return PROJECTED
+    units = {unit.variable: unit for step in plan.passes for unit in step.units}
+    needed = {name for unit in units.values() for name in unit.needs}
+    if any(isinstance(units[name].reduction, Group) for name in needed):
+        return WHOLE  # a group's value is a function, which cannot be sent
+    (first, *more) = plan.output
+    alone = len(units) == 1 and not more and isinstance(first, Unit) and isinstance(first.reduction, Concat)
+    return ROWS if alone else PARTIALS
+
+
+def relational_plan(plan: Plan | None, module: ast.Module) -> Relational | None:
+    """The plan for Spark's operators of a query that is not spread without; ``plan`` is the embedded engine's."""
+    made = relational(module) if wants_operators(plan) else None
+    return made if made is not None and made.spreads else None
+
+
+def wants_operators(plan: Plan | None) -> bool:
+    """Whether a query cannot be spread, or not well, without Spark's operators."""
+    if plan is None or plan.strategy is Strategy.NONE:
+        return False
+    grouped = any(isinstance(unit.reduction, Group) for step in plan.passes for unit in step.units)
+    return grouped or way(plan) in (PROJECTED, WHOLE)
+
+
+class Spread:
+    """A query on Spark: its plan, and what each task scans."""
+
+    def __init__(
+        self, spark: SparkSession, compiled: Query, program: Program, inputs: Inputs, partition_bytes: int | None
+    ) -> None:
+        self.spark, self.compiled, self.program, self.inputs = spark, compiled, program, inputs
+        self.partition_bytes = partition_bytes
+        code = compiled.plan() if not inputs.streams else None
+        self.way = way(None if code is None else code.plan)
+        if code is not None and wants_operators(code.plan) and program.spreads_relationally:
+            self.way, self.program = RELATIONAL, replace(program, relational=True)
+        self.sources: dict[Source, Document] = {}
+        if code is not None and self.way != WHOLE:
+            for source in code.plan.sources:
+                found = self._source(source)
+                if found is None:  # nothing there: the query tells, if it gets to ask for it
+                    self.way, self.program = WHOLE, program
+                    break
+                self.sources[source] = found
+        if self.way == ROWS and self._cut_often():
+            self.way = PARTIALS
+
+    @property
+    def _code(self) -> PlanCode:
+        return self.program.code
+
+    def _source(self, source: Source) -> Document | None:
+        if source.uri is None:
+            return self.inputs.context
+        from urllib.parse import urljoin
+
+        wanted = urljoin(self.program.base_uri, source.uri)
+        for name, document in self.inputs.docs.items():
+            if wanted in (name, urljoin(self.program.base_uri, name)):
+                return document
+        try:
+            return _document(wanted)
+        except (OSError, ValueError):
+            return None
+
+    def _uri(self, source: Source) -> str:
+        return self.sources[source].uri
+
+    def _cut_often(self) -> bool:
+        """Whether an element that the unit loops over is so large that several ranges begin within it."""
+        (step,) = self._code.plan.passes
+        paths = [path for unit in step.units for path in nests(unit)]
+        if not paths:
+            return False
+        document = self.sources[step.source]
+        seen: set[int] = set()
+        for seam in seams_of(document, self.partition_bytes, workforce_of(self.spark)):
+            found = set(open_records(seam, paths))
+            if found & seen:
+                return True
+            seen = found
+        return False
+
+    def tasks(self, source: Source) -> list[list[Range]]:
+        """The ranges of a document, by task."""
+        return planned([self.sources[source]], self.partition_bytes, workforce_of(self.spark))
+
+    def _scan(self, number: int, values: Any = None) -> Scan:
+        step = self._code.plan.passes[number]
+        return Scan(self.program, number, self._uri(step.source), dumps(values or {}), self.way == PARTIALS)
+
+    # ---------------------------------------------------------------------------------------------- as rows
+
+    def rows(self) -> DataFrame:
+        """The answer as a DataFrame of :data:`~xstreamcast.spark.transport.ITEM_ROWS`."""
+        return self._frame(item_batches, ITEM_ROWS)
+
+    def items(self) -> Iterator[Item]:
+        """The items of the answer themselves, here, in order."""
+        for row in self._frame(_packed, PACKED).select("packed").toLocalIterator():
+            yield from loads(row.packed)
+
+    def _frame(self, out: Out, schema: str) -> DataFrame:
+        """The answer in one of two forms, its partitions in order."""
+        if self.way == ROWS:
+            scan = self._scan(0)
+            tasks = self.tasks(self._code.plan.passes[0].source)
+            return over_tasks(self.spark, tasks, lambda number, parts: out(scan.items(parts), number), schema)
+        if self.way == PARTIALS:
+            return self._merged(out, schema)
+        if self.way == RELATIONAL:
+            return Relations(self.spark, self.program, self.tasks, self._uri).frame(out, schema)
+        return self._one_task(out, schema)
+
+    # ---------------------------------------------------------------------------------------------- the jobs
+
+    def _merged(self, out: Out, schema: str) -> DataFrame:
+        """The answer from partial results, pass by pass; what a pass comes to is known before the next begins."""
+        program, code = self.program, self._code
+        answer = Answer(program)
+        before: list[bytes] = []
+        for number, step in enumerate(code.plan.passes):
+            scan = self._scan(number, answer.values(number))
+            tasks = self.tasks(step.source)
+            parts = over_tasks(self.spark, tasks, lambda k, own, scan=scan: one_row(k, scan.sent(own)), PACKED)  # type: ignore[misc]  # bound at once
+            if number + 1 == len(code.plan.passes):
+                break
+            with described(self.spark, f"pass {number + 1} of {len(code.plan.passes)}"):
+                (row,) = put_together(parts, len(tasks), scan.combined).collect()
+            before.append(bytes(row.packed))
+            answer.know(number, row.packed)
+
+        def finish(_: int, packed: bytes) -> Iterator[Any]:
+            yield from out(program.answered([*before, packed]), 0)
+
+        return put_together(parts, len(tasks), scan.combined, finish, schema)
+
+    def _one_task(self, out: Out, schema: str) -> DataFrame:
+        """A DataFrame that one task gives: of projected parts that others have scanned, or all by itself."""
+        program = self.program
+        if self.way == WHOLE:
+            return over_tasks(self.spark, [self.inputs], lambda _, given: out(_alone(program, given), 0), schema)
+        sources = list(self.sources)
+        tasks = [(number, parts) for number, source in enumerate(sources) for parts in self.tasks(source)]
+        passes = {step.source: number for number, step in enumerate(self._code.plan.passes)}
+        scans = [self._scan(passes[source]) for source in sources]
+        packed = over_tasks(
+            self.spark,
+            tasks,
+            lambda number, task: _projected(number, task[0], scans[task[0]].projected(task[1])),
+            _SOURCED,
+        )
+        uris = [self._uri(source) for source in sources]
+
+        def together(batches: Iterable[Any]) -> Iterator[Any]:
+            found = sorted(
+                (row["source"], row["part"], row["packed"]) for batch in batches for row in batch.to_pylist()
+            )
+            if not found:
+                return
+            answer = Answer(program)
+            for number, source in enumerate(program.code.plan.sources):
+                parts = [part for of, _, data in found if of == number for part in loads(data)]
+                answer.bind(source, parts, uris[number])
+            yield from out(answer.rest(), 0)
+
+        return packed.repartition(1).mapInArrow(together, schema)
+
+
+def _alone(program: Program, inputs: Inputs) -> Iterator[Item]:
+    """The query as the embedded engine runs it."""
+    from xstreamcast.run.query import Result
+
+    context = None if inputs.context is None else inputs.context.source()
+    made: Result = program.query(
+        context=context,
+        docs={name: document.source() for name, document in inputs.docs.items()},
+        streams=inputs.streams or None,
+        now=program.now if inputs.timed or not inputs.streams else None,
+        variables={f"{{{uri}}}{local}": items for (uri, local), items in loads(program.given).items()},
+    )
+    return made.consume()
+
+
+def _projected(part: int, source: int, value: Any) -> Iterator[Any]:
+    yield from batches_of({"part": [part], "source": [source], "packed": [dumps(value)]}, _SOURCED)
+
+
+def _packed(items: Iterable[Item], part: int = 0) -> Iterator[Any]:
+    left = iter(items)
+    while some := list(islice(left, 4096)):
+        yield from one_row(part, dumps(some))

@@ -1,0 +1,169 @@
+"""Documents at rest: files, folders and patterns, here or wherever ``pyarrow.fs`` reaches, and parts of them.
+
+>>> import tempfile
+>>> with tempfile.TemporaryDirectory() as folder:
+...     for name in ("b.xml", "a.xml", ".hidden", "notes.txt"):
+...         _ = Path(folder, name).write_text("<a/>")
+...     [Path(found.path).name for found in documents(f"{folder}/*.xml")]
+['a.xml', 'b.xml']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from glob import glob
+from pathlib import Path
+from typing import Any, BinaryIO, Final, cast
+
+import numpy as np
+
+from xstreamcast.errors import Place, XStreamError, error
+from xstreamcast.scan.encoding import plain_xml
+from xstreamcast.scan.reader import mapped
+from xstreamcast.spark.rest.seams import HEAD, Window, splittable
+
+_PATTERN: Final = re.compile(r"[*?\[]")
+_URI: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
+_SLACK: Final = 1 << 20  # read beyond a range at first, for its last record
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file as it was when it was listed; ``path`` is a URI or the absolute path of a local file."""
+
+    path: str
+    size: int
+    stamp: int
+    """When it was last written, in nanoseconds."""
+
+    @property
+    def local(self) -> bool:
+        """Whether it is reached without ``pyarrow.fs``."""
+        return not _URI.match(self.path)
+
+    @property
+    def uri(self) -> str:
+        return Path(self.path).as_uri() if self.local else self.path
+
+    def source(self) -> Path | BinaryIO:
+        """What a scan of the whole takes."""
+        if self.local:
+            return Path(self.path)
+        files, path = _file_system(self.path)
+        return cast(BinaryIO, files.open_input_file(path))
+
+    def windows(self, begin: int, end: int) -> Iterator[Window]:
+        """What has to be looked at for a range: should it not be enough, the next one has more. A file here is mapped.
+
+        XSC0063 where the file is not the one that was listed.
+        """
+        if self.local:
+            self._check(_listed(Path(self.path)))
+            yield Window(mapped(self.path), 0, True)
+            return
+        files, path = _file_system(self.path)
+        self._check(_described(self.path, files.get_file_info(path)))
+        slack = _SLACK
+        with files.open_input_file(path) as file:
+            while True:
+                stop = min(self.size, end + slack)
+                read = np.frombuffer(bytearray(file.read_at(stop - begin, begin)), np.uint8)
+                yield Window(read, begin, stop == self.size)
+                if stop == self.size:
+                    return
+                slack *= 4
+
+    def plain(self) -> Iterator[Window]:
+        """All of it as plain XML: decoded into memory if it is packed, in another encoding or has a DTD of its own."""
+        for window in self.windows(0, self.size):
+            if window.whole:
+                if splittable(bytes(window.bytes[:HEAD])) is None:
+                    decoded = b"".join(plain_xml(self.source()))
+                    window = Window(np.frombuffer(bytearray(decoded), np.uint8), 0, True)
+                yield window
+
+    def _check(self, now: Document) -> None:
+        if now != self:
+            hint = "a file must stay as it is while it is read; make a new DataFrame for the new one"
+            raise error("XSC0063", "has changed since it was listed", Place(self.path), hint)
+
+
+def _file_system(uri: str) -> tuple[Any, str]:
+    from pyarrow import fs
+
+    files, path = fs.FileSystem.from_uri(uri)
+    return files, path
+
+
+def _listed(path: Path) -> Document:
+    state = path.stat()
+    return Document(str(path), state.st_size, state.st_mtime_ns)
+
+
+def _described(uri: str, info: Any) -> Document:
+    return Document(uri, info.size or 0, info.mtime_ns or 0)
+
+
+def documents(paths: str | Sequence[str]) -> list[Document]:
+    """The files of some paths: each a file, a folder (all that lies in it, in name order), or a pattern.
+
+    Names that begin with a dot or an underscore are not looked at in folders and patterns. XSC0006: there is none.
+    """
+    found: list[Document] = []
+    for path in [paths] if isinstance(paths, str) else paths:
+        listed = _elsewhere(path) if _URI.match(path) and not path.startswith("file://") else _here(path)
+        if not listed:
+            raise _missing(path)
+        found += listed
+    return found
+
+
+def _here(path: str) -> list[Document]:
+    if path.startswith("file://"):
+        from urllib.parse import unquote, urlsplit
+
+        path = unquote(urlsplit(path).path)
+    place = Path(path).absolute()
+    if place.is_file():
+        return [_listed(place)]
+    if place.is_dir():
+        below = [file for file in place.rglob("*") if file.is_file() and _shown(file.relative_to(place).parts)]
+    elif _PATTERN.search(path):
+        below = [Path(name) for name in glob(str(place), recursive=True) if Path(name).is_file()]
+        below = [file for file in below if _shown((file.name,))]
+    else:
+        return []
+    return [_listed(file) for file in sorted(below)]
+
+
+def _elsewhere(uri: str) -> list[Document]:
+    from pyarrow import fs
+
+    root, _, name = uri.rstrip("/").rpartition("/")
+    pattern = name if _PATTERN.search(name) else None
+    files, path = _file_system(root if pattern else uri)
+    info = files.get_file_info(path)
+    if info.type == fs.FileType.File:
+        return [_described(uri, info)]
+    if info.type != fs.FileType.Directory:
+        return []
+    start = (root if pattern else uri).rstrip("/")
+    listed = files.get_file_info(fs.FileSelector(path, recursive=pattern is None))
+    made = []
+    for each in sorted(listed, key=lambda each: str(each.path)):
+        below = each.path[len(path.rstrip("/")) + 1 :]
+        matches = pattern is None or fnmatchcase(below, pattern)
+        if each.type == fs.FileType.File and matches and _shown(tuple(below.split("/"))):
+            made.append(_described(f"{start}/{below}", each))
+    return made
+
+
+def _shown(parts: tuple[str, ...]) -> bool:
+    return not any(part.startswith((".", "_")) for part in parts)
+
+
+def _missing(path: str) -> XStreamError:
+    return error("XSC0006", "no such file, and nothing matches", Place(path), "a file, a folder or a pattern of files")
