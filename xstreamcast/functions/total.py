@@ -32,6 +32,8 @@ def _refused(value: Item, asker: str) -> XStreamError:
 class Total:
     """What is left of values that were added (and removed): enough for their sum and their average.
 
+    Most are of one kind: ``floats`` and ``doubles`` are None until there are any.
+
     >>> partial, other = Total(), Total()
     >>> partial.add_many([1, Decimal("2.5")]); other.add_many([Untyped("4"), 0.25])
     >>> partial.merge(other)
@@ -50,8 +52,8 @@ class Total:
         self.integers = 0
         self.decimal = Decimal(0)
         self.decimals = 0
-        self.floats = ExactSum()
-        self.doubles = ExactSum()
+        self.floats: ExactSum | None = None
+        self.doubles: ExactSum | None = None
         self.duration: Item | None = None
         self.durations = 0
 
@@ -60,13 +62,14 @@ class Total:
         made = Total.__new__(Total)
         made.asker, made.integer, made.integers = self.asker, self.integer, self.integers
         made.decimal, made.decimals = self.decimal, self.decimals
-        made.floats, made.doubles = self.floats.copied(), self.doubles.copied()
+        made.floats = None if self.floats is None else self.floats.copied()
+        made.doubles = None if self.doubles is None else self.doubles.copied()
         made.duration, made.durations = self.duration, self.durations
         return made
 
     @property
     def count(self) -> int:
-        return self.integers + self.decimals + self.floats.count + self.doubles.count + self.durations
+        return self.integers + self.decimals + _count(self.floats) + _count(self.doubles) + self.durations
 
     def add_many(self, values: Iterable[Item]) -> None:
         self._put(values, 1)
@@ -98,12 +101,12 @@ class Total:
                     self.integers += sign
             else:
                 self._put_duration(value, sign)
-        for total, some in ((self.doubles, doubles), (self.floats, floats)):
-            if sign > 0:
-                total.add_many(some)
-            else:
-                total.remove_many(some)
-        self._agree()
+        if doubles:
+            self.doubles = _with(self.doubles, doubles, sign)
+        if floats:
+            self.floats = _with(self.floats, floats, sign)
+        if self.durations:
+            self._agree()
 
     def _put_duration(self, value: Item, sign: int) -> None:
         if type(value) not in _SUMMED or (self.duration is not None and type(value) is not type(self.duration)):
@@ -117,32 +120,37 @@ class Total:
 
     def _agree(self) -> None:
         """Numbers and durations do not add."""
-        if self.durations and self.count > self.durations:
+        if self.count > self.durations:
             raise _refused(self.duration, self.asker)
 
     def merge(self, other: Total) -> None:
         """Total(A ⊎ B) = Total(A) + Total(B)"""
         self.integer += other.integer
         self.integers += other.integers
-        self.decimal = EXACT.add(self.decimal, other.decimal)
-        self.decimals += other.decimals
-        self.floats.merge(other.floats)
-        self.doubles.merge(other.doubles)
+        if other.decimals:
+            self.decimal = EXACT.add(self.decimal, other.decimal)
+            self.decimals += other.decimals
+        self.floats = _merged(self.floats, other.floats)
+        self.doubles = _merged(self.doubles, other.doubles)
         if other.duration is not None:
             if self.duration is not None and type(other.duration) is not type(self.duration):
                 raise _refused(other.duration, self.asker)
             self.duration = other.duration if self.duration is None else add(self.duration, other.duration)
             self.durations += other.durations
-        self._agree()
+        if self.durations:
+            self._agree()
 
     def unmerge(self, other: Total) -> None:
         """Total(A ∖ B) = Total(A) − Total(B), where B is part of A."""
         self.integer -= other.integer
         self.integers -= other.integers
-        self.decimal = EXACT.subtract(self.decimal, other.decimal)
-        self.decimals -= other.decimals
-        self.floats.unmerge(other.floats)
-        self.doubles.unmerge(other.doubles)
+        if other.decimals:
+            self.decimal = EXACT.subtract(self.decimal, other.decimal)
+            self.decimals -= other.decimals
+        if other.floats is not None and self.floats is not None:
+            self.floats.unmerge(other.floats)
+        if other.doubles is not None and self.doubles is not None:
+            self.doubles.unmerge(other.doubles)
         if other.durations:
             self.durations -= other.durations
             self.duration = subtract(self.duration, other.duration) if self.durations else None
@@ -154,18 +162,40 @@ class Total:
         if self.durations:
             return self.duration
         exact: int | Decimal = EXACT.add(self.decimal, Decimal(self.integer)) if self.decimals else self.integer
-        if not self.floats.count and not self.doubles.count:
+        doubles = _count(self.doubles)
+        if not doubles and not _count(self.floats):
             return exact
         whole = ExactSum()
-        whole.merge(self.doubles)
-        whole.merge(self.floats)
+        for part in (self.doubles, self.floats):
+            if part is not None:
+                whole.merge(part)
         if self.integers or self.decimals:
-            whole.add(as_double(exact) if self.doubles.count else Float(as_double(exact)))
-        return whole.value() if self.doubles.count else Float(whole.value())
+            whole.add(as_double(exact) if doubles else Float(as_double(exact)))
+        return whole.value() if doubles else Float(whole.value())
 
     def average(self) -> Item | None:
         """fn:avg: the sum divided by the count."""
         return divide(self.sum(), self.count) if self.count else None
+
+
+def _count(some: ExactSum | None) -> int:
+    return 0 if some is None else some.count
+
+
+def _with(some: ExactSum | None, values: list[float], sign: int) -> ExactSum:
+    """Some and these values, or without them."""
+    made = ExactSum() if some is None else some
+    (made.add_many if sign > 0 else made.remove_many)(values)
+    return made
+
+
+def _merged(some: ExactSum | None, more: ExactSum | None) -> ExactSum | None:
+    if more is None:
+        return some
+    if some is None:
+        return more.copied()
+    some.merge(more)
+    return some
 
 
 def double_sum(values: list[Any]) -> float:

@@ -44,7 +44,7 @@ class ExactSum:
 
     __slots__ = ("count", "exponent", "mantissa", "minus_infinities", "minus_zeros", "nans", "plus_infinities")
 
-    def __init__(self, values: Iterable[float] | NDArray[Any] = ()) -> None:
+    def __init__(self, values: Iterable[float] | NDArray[Any] | None = None) -> None:
         self.mantissa = 0
         self.exponent = 0
         self.count = 0
@@ -52,7 +52,8 @@ class ExactSum:
         self.plus_infinities = 0
         self.minus_infinities = 0
         self.nans = 0
-        self.add_many(values)
+        if values is not None:
+            self.add_many(values)
 
     def add(self, value: float) -> None:
         self._put(value, 1)
