@@ -173,7 +173,7 @@ def test_interleaved_updates_follow_the_change_they_stood_in() -> None:
         ('<filler id="99999999999999999999">x</filler>', "XSC0003", "id="),
         ('<filler id="1" tsid="x">x</filler>', "XSC0003", "tsid='x'"),
         ('<filler id="1" version="-1">x</filler>', "XSC0003", "version='-1'"),
-        ('<filler id="1" validTime="then">x</filler>', "XSC0010", "'then'"),
+        ('<filler id="1" validTime="then">x</filler>', "XSC0010", '"then"'),
         ('<filler id="1" validTime="2003-02-30T00:00:00">x</filler>', "XSC0010", "no such time"),
         ('<before id="1">x</before>', "XSC0003", "without a target"),
         ('<after id="1" target="x">x</after>', "XSC0003", "target='x'"),

@@ -13,6 +13,7 @@ pytest.importorskip("pyspark", reason="the Spark tests need xstreamcast[spark]")
 from spark_samples import SAMPLES
 
 
+@pytest.hookimpl(tryfirst=True)  # before groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whatever starts Spark says so. Who has the session of this process stays together, and so do those who start
     processes of their own: beside each other, for both wait most of the time."""

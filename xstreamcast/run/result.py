@@ -123,6 +123,7 @@ class Result(Iterable[Item]):
     def to_list(self) -> list[Any]:
         """Plain Python values: numbers, strings, booleans, dates; maps as dicts, arrays as lists; nodes as nodes.
 
+        >>> from xstreamcast import query
         >>> query("1, 2.5, 'a', map { 'k': (1, 2) }").to_list()
         [1, Decimal('2.5'), 'a', {'k': [1, 2]}]
         """
@@ -158,6 +159,7 @@ class Result(Iterable[Item]):
         """As :meth:`to_list`, but elements, documents, comments and instructions are those of lxml, and attributes and
         text are strings.
 
+        >>> from xstreamcast import query
         >>> [title.text for title in query("//title", context="<b><title>T</title></b>").to_lxml()]
         ['T']
         """
