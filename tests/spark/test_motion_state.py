@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
@@ -24,7 +25,7 @@ from xstreamcast.spark.motion import state
 from xstreamcast.spark.motion.state import PROGRESS, Job, advance
 from xstreamcast.spark.motion.state_log import Row, read_head, row_of
 
-EAGER_COMPACTION = {"compact_bytes": 1, "compact_blobs": 1}
+EAGER_COMPACTION: dict[str, Any] = {"compact_bytes": 1, "compact_blobs": 1}
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +57,7 @@ def shown(sink: Materialiser) -> str:
 @settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(streams(), queries(), st.integers(1, 9))
 def test_the_law_holds_after_every_batch_and_whoever_has_it(stream: str, text: str, size: int) -> None:
-    job, whole = Job((text,), ("answer",), **EAGER_COMPACTION), compile(text)  # type: ignore[arg-type]
+    job, whole = Job((text,), ("answer",), **EAGER_COMPACTION), compile(text)
     store, t, sink = MemoryStore(), Materialiser(), Materialiser()
     begun = False
     for batch in batches(rows_of(stream), size):
@@ -77,7 +78,7 @@ def test_the_law_holds_after_every_batch_and_whoever_has_it(stream: str, text: s
 
 
 def test_labels_stay_in_the_order_of_the_answer_across_compactions() -> None:
-    job = Job(('stream("s")//a',), ("answer",), **EAGER_COMPACTION)  # type: ignore[arg-type]
+    job = Job(('stream("s")//a',), ("answer",), **EAGER_COMPACTION)
     holes = "".join(f'<stream:hole id="{n}"/>' for n in range(1, 8))
     fills = [f'<stream:filler id="{n}"><a>{n}</a></stream:filler>' for n in (7, 1, 4, 2, 6, 3, 5)]
     store, labels = MemoryStore(), dict[str, str]()
@@ -133,7 +134,7 @@ def test_what_is_saved_stays_small_when_the_same_regions_change_again_and_again(
 
 
 def test_update_streams_keep_their_log() -> None:
-    job = Job(('stream("s")//a',), ("answer",), **EAGER_COMPACTION)  # type: ignore[arg-type]
+    job = Job(('stream("s")//a',), ("answer",), **EAGER_COMPACTION)
     store, sink = MemoryStore(), Materialiser()
     updates = [
         '<stream:filler id="0"><r><stream:mutable id="1"><a>1</a></stream:mutable></r></stream:filler>',
@@ -152,7 +153,7 @@ def test_update_streams_keep_their_log() -> None:
 
 
 def test_an_answer_that_is_an_error_is_compacted_too_and_withdrawn() -> None:
-    job = Job(('stream("s")//a/xs:integer(.)',), ("answer",), **EAGER_COMPACTION)  # type: ignore[arg-type]
+    job = Job(('stream("s")//a/xs:integer(.)',), ("answer",), **EAGER_COMPACTION)
     store, sink = MemoryStore(), Materialiser()
     seen = []
     for number, value in enumerate(["1", "x", "x", "y", "5"]):
@@ -191,7 +192,7 @@ def test_moving_windows_over_shuffled_credit_cards_with_compaction() -> None:
 def test_what_is_gone_for_good_stays_gone_after_compaction() -> None:
     structure = """<stream:structure><tag id="1" name="r" type="snapshot">
         <tag id="2" name="a" type="filler" reuse="no"/></tag></stream:structure>"""
-    job = Job(('stream("s")//a',), ("answer",), {"s": structure}, **EAGER_COMPACTION)  # type: ignore[arg-type]
+    job = Job(('stream("s")//a',), ("answer",), {"s": structure}, **EAGER_COMPACTION)
     store, sink = MemoryStore(), Materialiser()
     stream = [
         '<stream:filler id="0" tsid="1"><r><stream:hole id="1" tsid="2"/><stream:hole id="2" tsid="2"/></r>'

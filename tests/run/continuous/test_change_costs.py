@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -64,6 +65,9 @@ OPERATORS = {
 }
 
 
+Filled = Callable[[str, int], ContinuousQuery]
+
+
 def over_stream(text: str) -> str:
     """A query whose paths begin at the stream."""
     return re.sub(r"(?<![\w)\]*@.\"/<])//?(?=[a-z])", lambda found: f'stream("s"){found.group()}', text)
@@ -118,7 +122,7 @@ def calls(query: ContinuousQuery, change: Change) -> int:
     return found
 
 
-def costs(text: str, count: int) -> list[int]:
+def costs(text: str, count: int, filled: Filled = filled, steps: Callable[[int], list[Change]] = steps) -> list[int]:
     """What each change costs, the programs being made."""
     for change in steps(count):
         filled(text, 10).feed(change)

@@ -106,7 +106,7 @@ LIMITED = (
 def test_beyond_a_limit_contents_are_on_disk_and_trees_are_made_again(text: str) -> None:
     query, wide = xstreamcast.continuous(text, memory=8000), xstreamcast.continuous(text)
     holes = b"".join(b'<stream:hole id="%d"/>' % number for number in range(1, 41))
-    changes: list[Change] = [Fill(region=0, content=b"<r>%s</r>" % holes)]
+    changes: list[Fill | Replace] = [Fill(region=0, content=b"<r>%s</r>" % holes)]
     inner = b"<g>%s<stream:hole id='%d'/></g>"
     changes += [Fill(region=k, content=inner % (b"<x>%d</x>" % k * 10, 100 + k)) for k in range(1, 41)]
     changes += [Fill(region=100 + k, content=b"<x>1000</x>") for k in range(1, 41)]
@@ -119,7 +119,7 @@ def test_beyond_a_limit_contents_are_on_disk_and_trees_are_made_again(text: str)
     wide.feed_many(changes, "s")
     assert query.text() == wide.text()
     assert max(one["bytes"] for one in sizes) <= 6000 < wide.state()["streams"]["s"]["bytes"]
-    assert max(one["trees"] for one in sizes) <= 2000 + max(len(change.content) * 50 for change in changes)  # type: ignore[attr-defined]
+    assert max(one["trees"] for one in sizes) <= 2000 + max(len(change.content) * 50 for change in changes)
     assert 0 < sizes[-1]["spilled"] <= 2 * sizes[80]["spilled"], "room on disk is used again"
 
 

@@ -10,24 +10,15 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from kept_streams import Kept
 from timed import at
 
 from xstreamcast import explain
-from xstreamcast.cast.materialise import View
-from xstreamcast.lang.link import parse
 from xstreamcast.model.change import Change, Eos, Fill, Freeze, Remove, Replace
-from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.model.time import START, Instant
-from xstreamcast.plan.modes.rewrite import Emission, rewrite
-from xstreamcast.run.continuous.arrive.share import Association
-from xstreamcast.run.continuous.evaluate.marked_view import Anew, marked_view
+from xstreamcast.model.time import Instant
+from xstreamcast.plan.modes.rewrite import Emission
 from xstreamcast.run.continuous.query import ContinuousQuery, continuous
-from xstreamcast.run.library import known_function
-from xstreamcast.run.query import compile
-from xstreamcast.run.streams import view_of
-from xstreamcast.run.temporal import moment_at
-from xstreamcast.run.units import Evaluation
 
 STRUCTURE = parse_structure("""<tag type="snapshot" id="1" name="log">
   <tag type="event" id="2" name="e" reuse="no"><tag type="temporal" id="3" name="state" reuse="no"/></tag>
@@ -51,25 +42,8 @@ def state(region: int, time: Instant, value: str) -> Fill:
     return Fill(region=region, tsid=3, valid_time=time, content=f"<state>{value}</state>".encode())
 
 
-class Kept:
-    """The same on T with its open holes, from which nothing is ever let go of."""
-
-    def __init__(self, text: str, emission: Emission) -> None:
-        self.stream = Association(STRUCTURE, lambda _: None)
-        self.stream.keeps_all = True
-        self.query = Anew(rewrite(parse(text, known_functions=known_function), emission))
-        self.whole = compile(text)
-
-    def answer(self, now: Instant) -> str:
-        if self.stream.ended:
-            node = view_of(self.stream.text(view=View(now=now)).encode(), "stream:s")
-            return serialise(self.whole(streams=lambda _: node, now=moment_at(now)).items())
-        view = marked_view(self.stream, now, START, False)
-        return serialise(self.query.answer(Evaluation(moment_at(now), {}, {}), {"s": view}, lambda _: view, False))
-
-
 def check(text: str, happenings: list[Change | Instant], emission: Emission) -> ContinuousQuery:
-    kept = Kept(text, emission)
+    kept = Kept(text, emission, STRUCTURE)
     query = continuous(text, structures={"s": STRUCTURE}, clock="manual", now="2003-11-01T12:00:00", emit=emission)
     now = NOON
     for number, one in enumerate(happenings):

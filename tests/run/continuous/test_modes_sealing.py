@@ -12,42 +12,18 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from fixed_streams import STRUCTURE, Drawn
+from kept_streams import Kept
 from test_sealing_law import QUERIES, accepted
 
 import xstreamcast
 from xstreamcast.errors import XStreamError
-from xstreamcast.lang.link import parse
 from xstreamcast.model.change import Change, Eos, Fill, Freeze
-from xstreamcast.model.serialise import serialise
-from xstreamcast.model.time import START
-from xstreamcast.plan.modes.rewrite import Emission, rewrite
-from xstreamcast.run.continuous.arrive.share import Association
-from xstreamcast.run.continuous.evaluate.marked_view import Anew, marked_view
-from xstreamcast.run.library import known_function, moment_of
-from xstreamcast.run.query import compile
-from xstreamcast.run.streams import view_of
-from xstreamcast.run.units import Evaluation
+from xstreamcast.model.time import parse_instant
+from xstreamcast.plan.modes.rewrite import Emission
 
 MODES: tuple[Emission, ...] = ("certain", "optimistic")
 MANY = 40
-
-
-class Kept:
-    """The same on T with its open holes, from which nothing is let go of."""
-
-    def __init__(self, text: str, emission: Emission) -> None:
-        self.stream = Association(STRUCTURE, lambda _: None)
-        self.stream.keeps_all = True
-        self.query = Anew(rewrite(parse(text, known_functions=known_function), emission))
-        self.whole = compile(text)
-
-    def answer(self) -> str:
-        if self.stream.ended:
-            node = view_of(self.stream.text().encode(), "stream:s")
-            return serialise(list(self.whole(streams=lambda _: node)))
-        view = marked_view(self.stream, START, START, False)
-        evaluation = Evaluation(moment_of("2003-11-30"), {}, {})
-        return serialise(self.query.answer(evaluation, {"s": view}, lambda _: view, False))
+NOW = parse_instant("2003-11-30")
 
 
 def shown(answer: Callable[[], str]) -> str:
@@ -59,12 +35,15 @@ def shown(answer: Callable[[], str]) -> str:
 
 def check(text: str, emission: Emission, changes: list[Change], counts: list[bool], fixed: str | None) -> int:
     """Follow some changes, of which some count; how many regions were let go of."""
-    query, kept = xstreamcast.continuous(text, structures=STRUCTURE, emit=emission, fixed=fixed), Kept(text, emission)
+    query = xstreamcast.continuous(text, structures=STRUCTURE, emit=emission, fixed=fixed)
+    kept = Kept(text, emission, STRUCTURE)
     for number, (change, counted) in enumerate(zip([*changes, Eos()], [*counts, True], strict=True)):
         query.feed(change, "s")
         if counted:
             kept.stream.apply(change)
-        assert shown(query.text) == shown(kept.answer), f"{emission}: {text}\nafter {changes[: number + 1]}"
+        assert shown(query.text) == shown(lambda: kept.answer(NOW)), (
+            f"{emission}: {text}\nafter {changes[: number + 1]}"
+        )
     found: int = query.state()["streams"]["s"]["sealed"]
     return found
 

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from test_runs import live_of
 from test_runs_law import STRUCTURE, Stream, written
 
 import xstreamcast
@@ -51,8 +52,7 @@ def rooted(text: str) -> xstreamcast.ContinuousQuery:
 
 
 def runs(query: xstreamcast.ContinuousQuery) -> Iterator[Run]:
-    live = query._begun().journal.live["s"]  # type: ignore[union-attr]
-    for sequence in live.top.values():
+    for sequence in live_of(query).top.values():
         yield from [entry.item for entry in sequence if isinstance(entry.item, Run)]
 
 

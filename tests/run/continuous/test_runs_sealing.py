@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fixed_streams import STRUCTURE, Drawn
+from test_runs import live_of
 from test_runs_law import written
 from test_sealing import kept
 from test_sealing_law import QUERIES, accepted, expected, shown
@@ -110,7 +111,7 @@ def test_what_stood_in_runs_is_let_go_of_without_being_opened(
     query = xstreamcast.continuous(text, structures=STRUCTURE, fixed="*", assume=assume)
     most: list[tuple[int, int, int]] = []
     query.inflow.load(str(tmp_path / "s.xml"), "s", lambda _: most.append(kept(query)))
-    live = query._begun().journal.live["s"]  # type: ignore[union-attr]
+    live = live_of(query)
     assert max(regions for regions, _, _ in most) <= 2 + WIDTH
     assert live.runs.opened <= 1, "the section, which has too many holes"
     assert live.runs.standing <= 1

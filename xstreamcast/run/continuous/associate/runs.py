@@ -17,7 +17,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 
 from xstreamcast.model.content import Opened
 from xstreamcast.model.tree import Node
@@ -161,12 +161,18 @@ class Fragment(NamedTuple):
         return found
 
 
-def is_simple(content: object) -> bool:
+def is_simple(content: object) -> TypeGuard[Opened]:
     """Whether a content is one element, in no namespace of its own, and nothing beside it; it may have holes."""
     if type(content) is not Opened or not content.plain:
         return False
     end = content.to
     return content.buffer[end - 1] == _CLOSED and content.buffer[end - 2] not in _BESIDE
+
+
+def plain_content(filling: Filling) -> Opened:
+    """The content of a filling that stands in a run: such are plain, and stay where they came."""
+    assert isinstance(filling.content, Opened), "only what is plain stands in a run"
+    return filling.content
 
 
 class Runs:
@@ -217,9 +223,10 @@ class Runs:
         ``barred``: holes that stand elsewhere, so that what fills them is not the fragment's alone.
         """
         filling = region.current
-        if filling is None or not region.plain or not is_simple(filling.content):
+        content = None if filling is None else filling.content
+        if filling is None or not region.plain or not is_simple(content):
             return None
-        marks = filling.content.marks  # type: ignore[union-attr]  # an Opened
+        marks = content.marks
         if marks is None:
             return ()
         return None if self._is_told_apart(filling, unit, state) else self._inside(number, marks, barred)
@@ -252,10 +259,8 @@ class Runs:
 
     def fits(self, region: Region) -> bool:
         """Whether a region may be part of a fragment: its content has no holes."""
-        filling = region.current
-        if filling is None or not region.plain or not is_simple(filling.content):
-            return False
-        return filling.content.marks is None  # type: ignore[union-attr]  # an Opened
+        content = None if region.current is None else region.current.content
+        return region.plain and is_simple(content) and content.marks is None
 
     def parts(self, number: int, filling: Filling) -> bool:
         """Whether a content that comes to a hole must be walked through: it is not, or will not be, in a run."""
@@ -389,7 +394,7 @@ class Runs:
             run.mount.holes[run.rows[at]] = occurrence
         if filling is not None:
             live.walked -= run.met[at]
-            for hole in filling.content.regions:  # type: ignore[union-attr]  # an Opened
+            for hole in plain_content(filling).regions:
                 if isinstance(live.holes.get(hole), Inner):
                     del live.holes[hole]
         return _Taken(occurrence, filling, outcome, run.shown[at], run.forwards(at))
@@ -406,7 +411,7 @@ class Runs:
             if shown is not None:
                 self._hand_over(run.unit, shown, place)
             mount = place.mounts.get(id(filling))
-            plain = filling.content.marks is None  # type: ignore[union-attr]  # an Opened
+            plain = plain_content(filling).marks is None
             known = outcome is not None and (settled or (plain and not (untold and outcome)))
             known = known and not forwards  # what copies its holes tells where they are
             if known and mount is not None and len(mount.members) == 1 and not mount.runs:
@@ -493,7 +498,7 @@ class Runs:
             hole
             for filling in run.fillings
             if filling is not None
-            for hole in filling.content.regions  # type: ignore[union-attr]  # an Opened
+            for hole in plain_content(filling).regions
             if isinstance(holes.get(hole), Inner)
         ]
         gone = [*run.numbers, *inner]

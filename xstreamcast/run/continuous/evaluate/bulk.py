@@ -20,6 +20,7 @@ from xstreamcast.model.tree import Node, Tree
 from xstreamcast.plan.algebra import Concat, Reduce
 from xstreamcast.run.continuous.adjust.sums import contribution
 from xstreamcast.run.continuous.arrive.grove import parse_document
+from xstreamcast.run.continuous.associate.runs import plain_content
 from xstreamcast.run.continuous.evaluate.assemble import sliced
 from xstreamcast.scan.normalise import escape_attribute
 
@@ -202,8 +203,7 @@ def _text(live: Mounting, run: Run, at: int) -> bytes:
     """A fragment as it is in T: its content, and that of its holes."""
     filling = run.fillings[at]
     assert filling is not None
-    content = filling.content
-    assert isinstance(content, Opened), "only what is plain stands in a run"
+    content = plain_content(filling)
     text, met = content.data, 1
     if content.marks is not None:
         pieces: list[bytes] = []
