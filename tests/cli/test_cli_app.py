@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from command import xcast
 
+from xstreamcast.cli.terminal import output
+
 ROOT = Path(__file__).parents[2]
 COMMANDS = ["structure", "fragment", "materialise", "generate"]
 
@@ -179,4 +181,17 @@ def test_an_interrupted_command_exits_with_130_and_leaves_no_file(tmp_path: Path
     run.stderr.close()
     assert run.wait(60) == 130
     assert stderr == b"xcast: interrupted\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_while_the_file_is_being_opened_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(path: Path, mode: str) -> None:
+        open(path, mode).close()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("xstreamcast.cli.terminal.open", interrupted, raising=False)
+    with pytest.raises(KeyboardInterrupt), output(tmp_path / "out.xml"):
+        pass
     assert list(tmp_path.iterdir()) == []

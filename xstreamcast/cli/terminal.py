@@ -148,11 +148,7 @@ def output(path: str | Path | None) -> Iterator[BinaryIO]:
     in_place = final.is_symlink() or (final.exists() and not final.is_file())
     partial = final if in_place else final.with_name(f".{final.name}.part")
     try:
-        file = open(partial, "wb")  # noqa: SIM115 - closed below, on every way out
-    except OSError as fault:
-        raise error("XSC0006", f"cannot write {final}: {fault.strerror}", hint="does the folder exist?") from None
-    try:
-        with file:
+        with _opened(partial, final) as file:  # inside: who interrupts the opening itself leaves nothing either
             if final.name.endswith(".gz"):
                 with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:  # the same bytes under any name
                     yield cast(BinaryIO, packed)
@@ -162,5 +158,13 @@ def output(path: str | Path | None) -> Iterator[BinaryIO]:
             os.replace(partial, final)
     except BaseException:
         if not in_place:
-            partial.unlink(missing_ok=True)
+            with suppress(OSError):  # it could not be made in the first place
+                partial.unlink()
         raise
+
+
+def _opened(partial: Path, final: Path) -> BinaryIO:
+    try:
+        return open(partial, "wb")
+    except OSError as fault:
+        raise error("XSC0006", f"cannot write {final}: {fault.strerror}", hint="does the folder exist?") from None

@@ -188,6 +188,11 @@ def in_parts(reduction: Reduction) -> bool:
     return isinstance(reduction, Concat | Gather | Rank) or (isinstance(reduction, Sort) and reduction.chosen is None)
 
 
+def is_weak(reduction: Reduction) -> bool:
+    """Whether a reduction only tells that something is there: often it is about one child."""
+    return isinstance(reduction, Reduce) and reduction.function in ("exists", "empty")
+
+
 # ------------------------------------------------------------------------------------------------- units
 
 

@@ -337,12 +337,21 @@ class Evaluation:
     def bind_unit(self, work: UnitRun) -> None:
         """The value of a unit, or its error, for who reads it."""
         if work.failure is None:
-            value = self.given[work.unit.variable] = work.state.value()
-            self.bind(work.unit.variable, value if value_type(work.unit) is None else value[0])
-            self.given.failures.pop(work.unit.variable, None)
+            self.give(work.unit.variable, work.state.value(), value_type(work.unit) is not None)
         else:
-            self.globals.pop(work.unit.variable, None)
-            self.given.failures[work.unit.variable] = work.failure, self.globals
+            self.fail(work.unit.variable, work.failure)
+
+    def give(self, variable: VarName, value: list[Item], single: bool = False) -> None:
+        """A value that has been computed, for who reads it. ``single``: the declared type has one item."""
+        if self.given.failures:
+            self.given.failures.pop(variable, None)
+        self.given[variable] = value
+        self.bind(variable, value[0] if single else value)
+
+    def fail(self, variable: VarName, failure: XStreamError) -> None:
+        """The error that stands for a value: whoever reads it meets it."""
+        self.globals.pop(variable, None)
+        self.given.failures[variable] = failure, self.globals
 
     def context(self, program: Executable) -> EvaluationContext:
         made = self._contexts.get(id(program))

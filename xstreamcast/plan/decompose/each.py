@@ -18,9 +18,21 @@ from xstreamcast.lang.walk import descendants
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT
 from xstreamcast.model.namespaces import FN
 from xstreamcast.model.types import AtomicType
-from xstreamcast.plan.algebra import Choice, Concat, Each, Nest, Reduce, Reduction, Slice, Unit, VarName, reads_items
-from xstreamcast.plan.decompose.distributed import Loop
-from xstreamcast.plan.decompose.folds import last_item
+from xstreamcast.plan.algebra import (
+    Choice,
+    Concat,
+    Each,
+    Nest,
+    Rank,
+    Reduce,
+    Reduction,
+    Unit,
+    VarName,
+    is_weak,
+    reads_items,
+)
+from xstreamcast.plan.decompose.distributed import Loop, Spread
+from xstreamcast.plan.decompose.folds import is_one
 from xstreamcast.plan.decompose.frames import Aggregates, conditional, fused
 from xstreamcast.plan.decompose.paths import nested
 from xstreamcast.plan.decompose.where import Blocking
@@ -31,7 +43,6 @@ from xstreamcast.scan.automaton import Action
 from xstreamcast.scan.path import NodeTest, Path, Step
 
 if TYPE_CHECKING:
-    from xstreamcast.plan.decompose.distributed import Spread
     from xstreamcast.plan.decompose.units import Decomposition
     from xstreamcast.scan.automaton import Target
 
@@ -40,7 +51,6 @@ _UPWARD: Final = frozenset(("self", "attribute", "parent", "ancestor", "ancestor
 _SHARED_OUT: Final = frozenset(("self", "attribute", "child"))
 """Axes on which no two nodes lead to the same one."""
 _ANY_ORDER: Final = frozenset(("count", "exists", "empty", "sum", "avg", "min", "max"))
-_WEAK: Final = frozenset(("exists", "empty"))
 
 
 def each_of(work: Decomposition, spread: Spread, lets: tuple[ast.LetClause, ...], reduction: Reduction) -> Nest | None:
@@ -171,14 +181,14 @@ def _each(
     if len(known) < len(units):
         return None
     deep = frozenset(unit.variable for unit in known if _is_deep(unit))
-    if not (_may_be_all(loop.path) or deep or any(not _is_weak(unit) for unit in known)):
+    if not (_may_be_all(loop.path) or deep or any(not is_weak(unit.reduction) for unit in known)):
         return None  # such elements are small, and come in one piece
     guard, reads = _guard(body), not _is_shallow(work, body, record, loop.path, reads_items(reduction))
     if guard is not None and not _is_shallow(work, guard, record, loop.path):
         guard = None
     if reads and guard is None and choice is None:
         return None
-    one = reduction == last_item() or (isinstance(reduction, Slice) and reduction.first == reduction.last)
+    one = is_one(reduction) and not isinstance(reduction, Rank)
     if (reads or keeps) and not (isinstance(reduction, Concat | Reduce) or one):
         return None
     shallow = frozenset(unit.variable for unit in known if not _is_deep(unit) and _looks_at_tops(work, unit, loop.path))
@@ -249,10 +259,6 @@ def _seen(work: Decomposition, unit: Unit, path: Path) -> tuple[Target, ...]:
 
 def _is_deep(unit: Unit) -> bool:
     return unit.records[0].steps[-1].deep
-
-
-def _is_weak(unit: Unit) -> bool:
-    return isinstance(unit.reduction, Reduce) and unit.reduction.function in _WEAK
 
 
 def _may_be_all(path: Path) -> bool:

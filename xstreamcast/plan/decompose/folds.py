@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from xstreamcast.lang import ast
 from xstreamcast.model.namespaces import FN, XS
-from xstreamcast.plan.algebra import PLAN, Concat, Fold, Reduce, VarName
+from xstreamcast.plan.algebra import PLAN, Concat, Fold, Rank, Reduce, Reduction, Slice, VarName
 from xstreamcast.plan.passes.shapes import is_fn
 from xstreamcast.plan.passes.variables import free
 
@@ -34,6 +34,12 @@ def last_item() -> Fold:
     """``E[last()]``: each item takes the place of the one before."""
     item = PLAN, "item"
     return Fold(ast.Sequence(), (PLAN, "last"), item, ast.VarRef(_name(item)), associative=True)
+
+
+def is_one(reduction: Reduction) -> bool:
+    """Whether there is at most one item."""
+    chosen = reduction.chosen if isinstance(reduction, Rank) else reduction
+    return reduction == last_item() or (isinstance(chosen, Slice) and chosen.first == chosen.last)
 
 
 Convert = Callable[[ast.Expr, "ast.SequenceType | None"], ast.Expr]

@@ -28,7 +28,7 @@ from xstreamcast.plan.algebra import (
 from xstreamcast.plan.decompose.collect import bound_in, collected
 from xstreamcast.plan.decompose.distributed import Spread
 from xstreamcast.plan.decompose.each import each_of
-from xstreamcast.plan.decompose.folds import last_item
+from xstreamcast.plan.decompose.folds import is_one
 from xstreamcast.plan.decompose.forms import Forms, is_root_attribute, known_everywhere, over_parts, with_items
 from xstreamcast.plan.decompose.frames import frame_of
 from xstreamcast.plan.decompose.groups import Grouping, grouping_of
@@ -204,7 +204,7 @@ class Decomposition:
         """Steps down from a single node that a unit gives."""
         first = self.residual(e.steps[0], False)
         unit = self.unit_of(first)
-        single = unit is not None and _is_one(unit.reduction)
+        single = unit is not None and is_one(unit.reduction)
         if self.joins is not None and unit is not None and unit.variable in self.in_order:
             if not single:
                 self.units[self.units.index(unit)] = replace(unit, each=None)
@@ -530,12 +530,6 @@ def _numbered(e: ast.Expr) -> tuple[bool, int] | None:
     if isinstance(e, ast.Arithmetic) and e.op == "-" and isinstance(e.left, ast.Last):
         return (True, e.right.value) if isinstance(e.right, ast.IntegerLiteral) else None
     return None
-
-
-def _is_one(reduction: Reduction) -> bool:
-    """Whether there is at most one item."""
-    chosen = reduction.chosen if isinstance(reduction, Rank) else reduction
-    return reduction == last_item() or (isinstance(chosen, Slice) and chosen.first == chosen.last)
 
 
 def _beside(reduction: Reduction) -> tuple[ast.Expr, ...]:

@@ -374,8 +374,7 @@ class Continuous(Related):
             self._spend(self.live[name], member.mount.filling)
         outer, asked = self.timing.horizon.begin(), self.ask_for((name, member))
         try:
-            items = self._items(name, member, unit, code)
-            summary = contribution(unit.reduction, items, lambda: self._state(code))
+            items, summary = self._outcome(name, member, unit, code)
         except XStreamError as failure:
             self.failed[member] = failure
             items, summary = [], self.live[name].route.monoid(member.unit).zero
@@ -391,6 +390,11 @@ class Continuous(Related):
             member.entry.sequence.update(member.entry, summary)
         else:
             member.entry.summary = summary
+
+    def _outcome(self, name: str, member: Member, unit: Unit, code: UnitCode) -> tuple[list[Item], Any]:
+        """What a member gives, and what that adds."""
+        items = self._items(name, member, unit, code)
+        return items, contribution(unit.reduction, items, lambda: self._state(code))
 
     def _items(self, name: str, member: Member, unit: Unit, code: UnitCode) -> list[Item]:
         evaluation, route = self.evaluation, self.live[name].route
@@ -422,16 +426,14 @@ class Continuous(Related):
         failure = self.failure_of(where, sequence)
         if failure is not None:  # whoever reads it meets it
             self.values[where] = [failure]
-            self.evaluation.globals.pop(unit.variable, None)
-            self.evaluation.given.failures[unit.variable] = failure, self.evaluation.globals
+            self.evaluation.fail(unit.variable, failure)
             return
-        self.evaluation.given.failures.pop(unit.variable, None)
         if derived is not None:
             found = derived.value()
         else:
             found = value(unit.reduction, sequence, lambda: self._state(code))
-        self.values[where] = self.evaluation.given[unit.variable] = found
-        self.evaluation.bind(unit.variable, found if value_type(unit) is None else found[0])
+        self.values[where] = found
+        self.evaluation.give(unit.variable, found, value_type(unit) is not None)
 
     # ---------------------------------------------------------------------------------------------- the answer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from xstreamcast.plan.algebra import Plan, Reduce, Source, Strategy, Unit, reads_items
+from xstreamcast.plan.algebra import Plan, Source, Strategy, Unit, is_weak, reads_items
 from xstreamcast.plan.decompose.plan import seen_by
 from xstreamcast.plan.projection.project import merge, project
 from xstreamcast.run.continuous.adjust.sums import monoid_of
@@ -58,7 +58,7 @@ class Related:
             if nest is None or not nest.units or not never_nested(nest.path, structure):
                 return False
             below = [path for inner in nest.units for path in inner.records]
-            declared = all(map(_is_weak, nest.units))  # most such records come in one piece
+            declared = all(is_weak(inner.reduction) for inner in nest.units)  # most such records come in one piece
             return not nest.frame or any(may_be_apart(nest.path, path, structure, declared) for path in below)
 
         def targets(unit: Unit, root: Path) -> tuple[Target, ...]:
@@ -104,8 +104,3 @@ class Related:
 
     def unit(self, where: Number) -> Unit:
         return self.live[where[0]].route.units[where[1]]
-
-
-def _is_weak(unit: Unit) -> bool:
-    """Whether a unit inside of a frame only tells that something is there: often it is about one child."""
-    return isinstance(unit.reduction, Reduce) and unit.reduction.function in ("exists", "empty")

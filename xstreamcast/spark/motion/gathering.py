@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import ROW
 from xstreamcast.run.continuous.adjust.order import Entry
-from xstreamcast.run.continuous.adjust.sums import contribution
 from xstreamcast.run.continuous.associate.mounts import Member
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.planned import known_structures
 from xstreamcast.run.continuous.query import ContinuousQuery
-from xstreamcast.run.continuous.time.horizon import shows_items
 from xstreamcast.run.reductions import State
 from xstreamcast.spark.motion.bucket_rows import is_late, is_sum, of_records, units_of, unpacked
-from xstreamcast.spark.motion.state import COUNTED, PROGRESS, Replica, item_of, progress_row
+from xstreamcast.spark.motion.rows import item_of
+from xstreamcast.spark.motion.state import COUNTED, PROGRESS, Replica, progress_row
 from xstreamcast.spark.motion.state_log import TICK, Row
 from xstreamcast.spark.rest.partials import Partial, add_partial
 
@@ -60,6 +59,7 @@ class GatheringJournal(Journal):
         self._sums = frozenset([unit.variable for unit in units if is_sum(unit, plan)])
         self.remote: dict[Known, tuple[str, Remote]] = {}
         super().__init__(plan, *more)
+        self._once = frozenset()  # no trees are kept, nor dropped
 
     def _bulk(self) -> None:
         """There are no fragments that could stand in runs."""
@@ -83,32 +83,12 @@ class GatheringJournal(Journal):
         member.given = unpacked(row["content"])
         live.dirty[member] = None
 
-    def _evaluate(self, name: str, member: Member) -> None:
+    def _outcome(self, name: str, member: Member, unit: Unit, code: UnitCode) -> tuple[list[Item], Any]:
         """What a member has given, or the record that it is gives now."""
         assert isinstance(member, Remote)
-        self.evaluated += 1
-        unit, code = self.unit((name, member.unit)), self.codes[name][member.unit]
-        self.failed.pop(member, None)
-        items: list[Item] = []
-        summary = self.live[name].route.monoid(member.unit).zero
-        outer, asked = self.timing.horizon.begin(), self.ask_for((name, member))
-        try:
-            if unit.variable in self._sums:
-                summary = self._summed(member.given, code)
-            else:
-                items = self._items(name, member, unit, code)
-                summary = contribution(unit.reduction, items, lambda: self.evaluation.state(code))
-        except XStreamError as failure:
-            self.failed[member] = failure
-            items = []
-        self.asking = asked
-        self.timing.done((name, member), outer, items if shows_items(unit) else ())
-        member.outcome = items
-        self.looked[member] = name
-        derived = self.derived.get((name, member.unit))
-        if derived is not None:
-            derived.touched[member] = None
-        member.entry.sequence.update(member.entry, summary)
+        if unit.variable in self._sums:
+            return [], self._summed(member.given, code)
+        return super()._outcome(name, member, unit, code)
 
     def _summed(self, given: Any, code: UnitCode) -> Any:
         """What a bucket's sum adds: of values, a state that has taken them in."""

@@ -45,6 +45,13 @@ def _relational(text: str, base_uri: str, names: tuple[str, ...]) -> Relational 
     return relational(_compiled(text, base_uri, names).executable.program.module)
 
 
+@lru_cache(maxsize=64)
+def _knowing(text: str, base_uri: str, names: tuple[str, ...], known: frozenset[VarName]) -> Relational:
+    made = _relational(text, base_uri, names)
+    assert made is not None, "it was looked at before"
+    return made.knowing(known)
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """A query and all it is given but for what is scanned."""
@@ -60,6 +67,8 @@ class Program:
 
     relational: bool = False
     """Whether its plan is that for Spark's operators."""
+    known: frozenset[VarName] = frozenset()
+    """Units of that plan whose rows turned out to be few: they go to all tasks."""
 
     @property
     def query(self) -> Query:
@@ -73,9 +82,7 @@ class Program:
 
     @property
     def relational_plan(self) -> Relational:
-        made = _relational(self.text, self.base_uri, self.names)
-        assert made is not None, "it was looked at before"
-        return made
+        return _knowing(self.text, self.base_uri, self.names, self.known)
 
     @property
     def code(self) -> PlanCode:
@@ -100,10 +107,9 @@ class Program:
         for variable, value in (values or {}).items():
             assert code is not None
             if isinstance(value, XStreamError):
-                made.given.failures[variable] = value, made.globals
-                continue
-            made.given[variable] = value
-            made.bind(variable, value if value_type(code.units[variable].unit) is None else value[0])
+                made.fail(variable, value)
+            else:
+                made.give(variable, value, value_type(code.units[variable].unit) is not None)
         return made
 
 

@@ -145,12 +145,9 @@ class Bodied(Ordered):
         """The body with values of its variables, or errors that it meets where it reads them."""
         engine, evaluation = self.engine, self.engine.evaluation
         for variable, value in zip(self.variables, values, strict=True):
-            evaluation.given.failures.pop(variable, None)
-            evaluation.given[variable] = value
-            evaluation.bind(variable, value)
+            evaluation.give(variable, value)
         for variable, failure in failures.items():
-            evaluation.globals.pop(variable, None)
-            evaluation.given.failures[variable] = failure, evaluation.globals
+            evaluation.fail(variable, failure)
         engine.evaluated += 1
         outer, asked, items = engine.timing.horizon.begin(), engine.ask_for((self, who)), []
         try:

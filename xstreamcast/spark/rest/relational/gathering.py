@@ -21,7 +21,7 @@ from xstreamcast.model.atomic import Item
 from xstreamcast.model.collation import Collation
 from xstreamcast.model.convert import atomize
 from xstreamcast.model.function import Array
-from xstreamcast.plan.algebra import Concat, Gather, Reduction
+from xstreamcast.plan.algebra import Concat, Gather, Reduction, VarName
 from xstreamcast.run.grouping import tuple_keys
 from xstreamcast.run.reductions import Counted, State
 from xstreamcast.run.runtime.values import group_hash
@@ -178,16 +178,17 @@ class Body:
 
     def bind(self, parts: list[Sent]) -> None:
         """The keys and columns of a group, from its parts in document order."""
+        give = self.evaluation.give
         for key, value in zip(self.gather.keys, parts[0][0], strict=True):
-            self._bind(key.var.expanded, [] if value is None else [value], None)
+            give(key.var.expanded, [] if value is None else [value])
         kept = iter(self._kept(parts)) if Form.KEPT in self.forms else iter(())
         for number, (column, form) in enumerate(zip(self.gather.columns, self.forms, strict=True)):
             if form is Form.KEPT:
-                self._bind(column.variable, next(kept), None)
+                give(column.variable, next(kept))
             elif form is Form.COUNT:
-                self._bind(column.variable, [sum([data[number] for _, data, _ in parts])], None)
+                give(column.variable, [sum([data[number] for _, data, _ in parts])])
             else:
-                self._bind(column.variable, *self._reduced(number, [data[number] for _, data, _ in parts]))
+                self._reduce(column.variable, number, [data[number] for _, data, _ in parts])
 
     def _kept(self, parts: list[Sent]) -> Columns:
         received = Received()
@@ -199,8 +200,8 @@ class Body:
         received.arrange()
         return made
 
-    def _reduced(self, number: int, data: list[Any]) -> tuple[list[Item], XStreamError | None]:
-        """What a column comes to, or why to nothing."""
+    def _reduce(self, variable: VarName, number: int, data: list[Any]) -> None:
+        """Bind what a column comes to, or why to nothing."""
         state = self.fresh(number)
         try:
             for each in data:
@@ -209,18 +210,7 @@ class Body:
                     continue
                 add_partial(state, each)
                 if each.failure is not None and not state.settled:
-                    return [], each.failure
-            return state.value(), None
+                    raise each.failure
+            self.evaluation.give(variable, state.value())
         except XStreamError as failure:
-            return [], failure
-
-    def _bind(self, variable: Any, value: list[Item], failure: XStreamError | None) -> None:
-        evaluation = self.evaluation
-        if evaluation.given.failures:
-            evaluation.given.failures.pop(variable, None)
-        if failure is None:
-            evaluation.given[variable] = value
-            evaluation.bind(variable, value)
-        else:
-            evaluation.globals.pop(variable, None)
-            evaluation.given.failures[variable] = failure, evaluation.globals
+            self.evaluation.fail(variable, failure)

@@ -20,7 +20,7 @@ from xstreamcast.spark.rest.ranges import Range, range_batches
 from xstreamcast.spark.rest.relational.asks import Asks
 from xstreamcast.spark.rest.relational.gathering import Body, Gathering, Sent
 from xstreamcast.spark.rest.relational.keys import asked_keys, failure_key
-from xstreamcast.spark.rest.relational.lookups import Asking, Found
+from xstreamcast.spark.rest.relational.lookups import Asking, Found, Lots
 from xstreamcast.spark.rest.relational.placing import Place
 from xstreamcast.spark.rest.relational.plan import Relational
 from xstreamcast.spark.transport import dumps, loads
@@ -28,10 +28,9 @@ from xstreamcast.spark.transport import dumps, loads
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """All rows of a unit, for who looks something up in it."""
+    """All rows of a unit, for who looks something up in it: lots, each with its part and the number of its first."""
 
-    rows: list[tuple[Place, bytes]]
-    failure: bytes | None = None
+    lots: list[tuple[int, int, bytes]]
 
 
 @dataclass(slots=True)
@@ -108,9 +107,9 @@ class Work:
 
     # ---------------------------------------------------------------------------------------------- items
 
-    def batches(self, parts: Sequence[Range]) -> Iterator[Any]:
-        """The batch documents of some ranges, with records whole."""
-        step = self.plan.scan(self.variable)
+    def batches(self, parts: Sequence[Range], *others: VarName) -> Iterator[Any]:
+        """The batch documents of some ranges, with records whole; ``others``: units they are for as well."""
+        step = self.plan.scan(self.variable, *others)
         asked = asked_for(step, self.uri, pieces=False)
         for part in parts:
             yield from reported(range_batches(part, asked), step.source, step.source.uri is not None)
@@ -120,6 +119,27 @@ class Work:
         work = UnitRun(evaluation, self.plan.part(self.variable).code)
         for batch in self.batches(parts):
             yield work.items(batch.tree.root, cuts_of(batch))
+
+    def lots(self, parts: Sequence[Range], number: int, *others: VarName) -> Iterator[tuple[int, int, bytes]]:
+        """All rows of the unit and of others of its pass, for everybody: the unit's number, and a lot."""
+        evaluation = self.evaluation()
+        units = self.variable, *others
+        taking = [
+            (self.plan.numbers[unit], UnitRun(evaluation, self.plan.part(unit).code), self.new_lots(evaluation, unit, number))
+            for unit in units
+        ]
+        for batch in self.batches(parts, *others):
+            for unit, work, lots in taking:
+                for lot in lots.take(work.items(batch.tree.root, cuts_of(batch))):
+                    yield unit, *lot
+        for unit, _, lots in taking:
+            for lot in lots.out():
+                yield unit, *lot
+
+    def new_lots(self, evaluation: Evaluation, unit: VarName, part: int) -> Lots:
+        group = self.plan.units[unit].reduction
+        assert isinstance(group, Group)
+        return Lots(group, fresh_of(self.plan, evaluation, unit), part)
 
     def blocks(self, parts: Sequence[Range]) -> Iterator[tuple[Block, list[str]]]:
         """Blocks of the records of some ranges, and the keys each asks for."""
@@ -212,13 +232,11 @@ def bind(plan: Relational, evaluation: Evaluation, variable: VarName, value: lis
     from xstreamcast.run.units import value_type
 
     if isinstance(value, XStreamError):
-        evaluation.given.failures[variable] = value, evaluation.globals
+        evaluation.fail(variable, value)
     elif isinstance(value, Rows):
         found = found_in(plan, evaluation, variable, None, Found)
-        for place, row in value.rows:
-            found.add(place, row)
-        if value.failure is not None:
-            found.fail(value.failure)
+        for lot in value.lots:
+            found.take(*lot)
         _bind_function(evaluation, variable, found)
     else:
         evaluation.given[variable] = value
