@@ -63,6 +63,13 @@ def test_what_is_not_there_is_an_error(folder: Path, name: str) -> None:
         query(f"collection('{name}')", base_uri=folder.as_uri() + "/").to_list()
 
 
+@pytest.mark.parametrize("name", ["##x", "m0.xml#n", "%gg", "http://[x"])
+@pytest.mark.parametrize("function", ["collection", "uri-collection"])
+def test_what_is_no_uri_of_a_collection_is_an_error(folder: Path, function: str, name: str) -> None:
+    with pytest.raises(XStreamError, match="FODC0004"):
+        query(f"{function}('{name}')", base_uri=folder.as_uri() + "/").to_list()
+
+
 def test_a_default_collection_must_be_given() -> None:
     with pytest.raises(XStreamError, match=r"no default collection[^$]*collections="):
         query("collection()").to_list()

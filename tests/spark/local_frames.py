@@ -145,7 +145,8 @@ class LocalFrame:
     def collect(self) -> list[Any]:
         return [Found(row) for row in self._rows()]
 
-    toLocalIterator = collect
+    def toLocalIterator(self, prefetchPartitions: bool) -> list[Any]:
+        return self.collect()
 
 
 def _batches(part: list[Row], columns: list[str]) -> Iterator[Any]:
@@ -159,9 +160,10 @@ def _batches(part: list[Row], columns: list[str]) -> Iterator[Any]:
 class LocalSpark:
     """What a spread query wants of a session. ``log`` has the operators of its frames, in the order they were made."""
 
-    def __init__(self) -> None:
+    def __init__(self, broadcast: int = -1) -> None:
         self.log: list[str] = []
         self.sparkContext = self
+        self.conf = {"spark.sql.autoBroadcastJoinThreshold": f"{broadcast}b"}
 
     def setJobDescription(self, what: str | None) -> None:
         self.log.append(f"job {what}")

@@ -83,9 +83,14 @@ def document_of(folder: Path, content: str | bytes, name: str = "document.xml") 
     return documents(str(path))[0]
 
 
-def spread_here(text: str, document: Document, step: int, log: list[str] | None = None) -> Iterator[Item]:
-    """A query's items as Spark would make them of ranges of a document; ``log`` gets the operators."""
-    spark = LocalSpark()
+def spread_here(
+    text: str, document: Document, step: int, log: list[str] | None = None, broadcast: int = -1
+) -> Iterator[Item]:
+    """A query's items as Spark would make them of ranges of a document; ``log`` gets the operators.
+
+    ``broadcast``: bytes of rows that are few enough to go to all tasks.
+    """
+    spark = LocalSpark(broadcast)
     made: Any = spark
     yield from prepare(made, text, context=document.path, now=NOW, base_uri="file:///", partition_bytes=step).items()
     if log is not None:

@@ -13,6 +13,9 @@ import pytest
 from rest_samples import document_of
 
 from xstreamcast.errors import XStreamError
+from xstreamcast.model.lexical import to_string
+from xstreamcast.plan.projection.project import describe
+from xstreamcast.run.query import query
 from xstreamcast.spark.rest.document_reader import ColumnReader
 
 SHOP = """<shop xmlns:m="urn:m" name="Übershop"><day date="2003-11-15"><sale no="1" m:cur="EUR"><what>tea</what>\
@@ -46,7 +49,6 @@ def column(tmp_path: Path, path: str, **options: str) -> list[Any]:
         ("what", ["tea", "coffee", None]),
         ("what/text() as xs:string*", [["tea"], ["c", "fee"], []]),
         ("price as xs:double*", [[2.5, 3.0], [10.0], []]),
-        ("price[1]", None),
         (".//b", [None, "of", None]),
         ("* as xs:string*", [["tea", "2.50", " 3 ", "2003-11-15T10:00:00", "true"],
                              ["coffee", "1e1", "2003-11-16T10:00:00.25+02:00", "0"], []]),
@@ -58,18 +60,104 @@ def column(tmp_path: Path, path: str, **options: str) -> list[Any]:
         ("at as xs:dateTime", [datetime(2003, 11, 15, 10, tzinfo=UTC),
                                datetime(2003, 11, 16, 8, 0, 0, 250000, UTC), None]),
         ("@m:cur", ["EUR", None, None]),
-        ("../what/text()", None),
-        ("/shop", None),
-        ("price as xs:colour", None),
     ],
 )  # fmt: skip
-def test_a_column_gives_what_its_path_leads_to(tmp_path: Path, path: str, expected: list[Any] | None) -> None:
-    options = {"namespaces": '{"m": "urn:m"}'}
-    if expected is None:
-        with pytest.raises(XStreamError):
-            column(tmp_path, path, **options)
-    else:
-        assert column(tmp_path, path, **options) == expected
+def test_a_column_gives_what_its_path_leads_to(tmp_path: Path, path: str, expected: list[Any]) -> None:
+    assert column(tmp_path, path, namespaces='{"m": "urn:m"}') == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("price[1]", "double"),
+        ("price[. > 2]", "array<double>"),
+        ("what[b]/text()", "array<string>"),
+        ("*[self::what or self::ok]", "array<string>"),
+        ("count(price)", "long"),
+        ("sum(price)", "double"),
+        ("exists(what/b)", "boolean"),
+        ("not(price > 2.9)", "boolean"),
+        ("string-join(price ! normalize-space(.), '; ')", "string"),
+        ("string(@no)", "string"),
+        ("upper-case(what)", "string"),
+        ("for $p at $n in price return concat($n, ':', $p)", "array<string>"),
+        ("if (price) then 'priced' else ()", "string"),
+        ("xs:decimal(price[1][. castable as xs:decimal])", "decimal(38,18)"),
+        ("../@date ! xs:date(.)", "date"),
+        ("at ! xs:dateTime(.)", "timestamp"),
+        ("@no cast as xs:integer", "long"),
+        ("(@no, 'x')[1] castable as xs:integer", "boolean"),
+        ("concat(../@date, '/', @no)", "string"),
+        ("concat(ancestor::*[@name][1]/@name, ' ', ../name())", "string"),
+        ("ancestor::day[1]/@date", "string"),
+        ("@m:cur = 'EUR'", "boolean"),
+        (".//b | price", "array<string>"),
+        ("array { price }", "array<double>"),
+        ("./what", "string"),
+        ("position()", "long"),
+        ("1.5", "decimal(38,18)"),
+        ("()", "string"),
+    ],
+)
+def test_any_expression_about_an_element_is_a_column_of_the_type_of_its_values(
+    tmp_path: Path, path: str, kind: str
+) -> None:
+    prolog = "declare namespace m = 'urn:m'; "
+    found = query(f"{prolog} for $s in //sale return array {{ data($s ! ({path})) }}", context=SHOP.encode())
+    expected = [[to_string(item) for member in row.members() for item in member] for row in found]
+    document = document_of(tmp_path, SHOP)
+    given = {"path": document.path, "record": "//sale", "columns": json.dumps({"c": path})}
+    made = ColumnReader({**given, "namespaces": '{"m": "urn:m"}'}, None, None)
+    assert made.schema == f"`c` {kind}"
+    texts = {"namespaces": '{"m": "urn:m"}', "record": "//sale"}
+    for step in ("7", "4096"):
+        written = rows(tmp_path, {"c": f"data({path}) ! string(.) as xs:string*"}, partitionBytes=step, **texts)
+        assert [row["c"] for row in written] == expected
+        values = rows(tmp_path, {"c": path}, partitionBytes=step, **texts)
+        counts = [(len(row["c"]) if "array" in kind else int(row["c"] is not None)) for row in values]
+        assert counts == [len(own) for own in expected]
+
+
+def test_computed_values_are_those_of_the_query(tmp_path: Path) -> None:
+    assert column(tmp_path, "count(price)") == [2, 1, 0]
+    assert column(tmp_path, "sum(price) * 2") == [11.0, 20.0, 0.0]
+    assert column(tmp_path, "price[2] as xs:integer") == [3, None, None]
+    assert column(tmp_path, "../@date ! xs:date(.)") == [date(2003, 11, 15), None, None]
+    assert column(tmp_path, "exists(what/b)") == [False, True, False]
+    assert column(tmp_path, "string-join(*/name(), ' ')") == ["what price price at ok", "what price at ok", ""]
+
+
+def test_a_computed_column_keeps_no_more_of_a_document_than_it_looks_at(tmp_path: Path) -> None:
+    path = document_of(tmp_path, SHOP).path
+    made = ColumnReader({"path": path, "record": "/shop/day/sale", "columns": '{"c": "count(price[2])"}'}, None, None)
+    assert describe(made.asked.targets) == ["/shop/day/sale", "/shop/day/sale/price"]
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "words"),
+    [
+        ("../what/text()", "XSC0065", "child::what leads out of the element"),
+        ("/shop", "XSC0065", "/ leads out of the element"),
+        ("count(//sale)", "XSC0065", "/ leads out"),
+        ("following-sibling::sale/@no", "XSC0065", "following-sibling::sale leads out"),
+        ("string(..)", "XSC0065", "parent::node() leads out"),
+        ("../string()", "XSC0065", "string() leads out"),
+        ("ancestor::*[sale[2]]/@date", "XSC0065", "child::sale leads out"),
+        ("let $d := .. return $d/sale", "XSC0065", "parent::node() leads out"),
+        ("root()", "XSC0065", "root() leads out"),
+        ("doc('other.xml')//x", "XSC0065", "doc() leads out"),
+        ("price as xs:colour", "XPST0051", "no type xs:colour"),
+        ("price[", "XPST0003", "column c:1"),
+        ("price + $tax", "XPST0008", "$tax"),
+        ("cost(price)", "XPST0017", "cost"),
+        ("@x:no", "XPST0081", "x"),
+    ],
+)
+def test_what_is_no_column_is_refused_with_the_reason(tmp_path: Path, path: str, code: str, words: str) -> None:
+    with pytest.raises(XStreamError) as caught:
+        column(tmp_path, path)
+    assert caught.value.code == code
+    assert words in str(caught.value)
 
 
 def test_decimals_are_exact(tmp_path: Path) -> None:
@@ -103,6 +191,11 @@ def test_the_place_of_an_element_and_its_text_come_on_request(tmp_path: Path) ->
         ({"c": "price as xs:double"}, "XPTY0004", "as xs:double*"),
         ({"c": "what as xs:integer"}, "FORG0001", "'tea' is no xs:integer"),
         ({"c": "ok as xs:date"}, "FORG0001", "'true' is no xs:date"),
+        ({"c": "price[. > 1] as xs:double"}, "XPTY0004", "as xs:double*"),
+        ({"c": "concat(what, '!') as xs:integer"}, "FORG0001", "'tea!' is no xs:integer"),
+        ({"c": "xs:integer(what) as xs:integer"}, "FORG0001", "column c: "),
+        ({"c": "price + 1 as xs:double"}, "XPTY0004", "column c: "),
+        ({"c": "map { 'a': what } as xs:string"}, "FOTY0013", "column c: "),
     ],
 )
 def test_what_does_not_fit_a_column_is_an_error_with_its_place(

@@ -52,6 +52,23 @@ def test_a_query_prints_on_spark_what_it_prints_embedded(
     assert capsys.readouterr().out == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [("count(//a), //a/string()", ()), ("//a", ("--lines",)), ("sum(collection()//a)", ())],
+    ids=["each", "lines", "collection"],
+)
+def test_several_files_folders_and_patterns_print_what_they_print_embedded(
+    kept: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, options: tuple[str, ...]
+) -> None:
+    for name, content in (("1.xml", "<r><a>1</a><a>2</a></r>"), ("2.xml", "<r/>"), ("3.xml", "<r><a>3</a></r>")):
+        (tmp_path / name).write_text(content)
+    for files in ([f"{tmp_path}/3.xml", f"{tmp_path}/1.xml"], [str(tmp_path)], [f"{tmp_path}/[12].xml"]):
+        assert ran("query", text, *files, *options) == 0
+        expected = capsys.readouterr().out
+        assert ran("query", text, *files, *options, "--engine", "spark") == 0
+        assert capsys.readouterr().out == expected
+
+
 def test_an_error_that_a_task_meets_is_told_as_ever(
     kept: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

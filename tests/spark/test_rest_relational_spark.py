@@ -16,6 +16,7 @@ from xstreamcast.spark.rest.at_rest import query as spread
 JOIN = "for $p in /site/people/person return count(//closed_auction[buyer/@person = $p/@id])"
 GROUP = "for $i in //item group by $l := $i/location return <l n='{count($i)}'>{ $l }</l>"
 SORT = "for $i in //item order by $i/name descending return $i/name/text()"
+JOINED = "spark.sql.autoBroadcastJoinThreshold"
 SUM = "sum(//increase), avg(//quantity), distinct-values(//location)"
 
 
@@ -39,6 +40,23 @@ def jobs(spark: Any, name: str) -> list[int]:
     return list(spark.sparkContext.statusTracker().getJobIdsForGroup(name))
 
 
+@pytest.fixture
+def by_key(spark: Any) -> Iterator[None]:
+    """However few rows there are, none are broadcast."""
+    spark.conf.set(JOINED, "-1")
+    yield
+    spark.conf.unset(JOINED)
+
+
+def test_few_rows_are_broadcast_and_nothing_is_exchanged(spark: Any, auction: Path) -> None:
+    frame = spread(spark, JOIN, context=auction, now=NOW, partition_bytes=60_000)
+    plan = frame._jdf.queryExecution().optimizedPlan().toString()
+    assert "Join" not in plan
+    assert "Repartition" not in plan
+    assert [row.value for row in frame.collect()] == [str(count) for count in query(JOIN, context=auction)]
+
+
+@pytest.mark.usefixtures("by_key")
 @pytest.mark.parametrize("text", [JOIN, GROUP, SORT, SUM], ids=["join", "group", "sort", "sum"])
 def test_nothing_comes_to_the_driver_before_rows_are_asked_for_and_then_only_these_in_order(
     spark: Any, auction: Path, text: str, request: pytest.FixtureRequest
@@ -55,6 +73,7 @@ def test_nothing_comes_to_the_driver_before_rows_are_asked_for_and_then_only_the
     assert positions == sorted(set(positions))
 
 
+@pytest.mark.usefixtures("by_key")
 @pytest.mark.parametrize(
     ("text", "operators"),
     [(JOIN, ["Join LeftOuter"]), (GROUP, ["RepartitionByExpression [key"]), (SORT, ["Sort [key0#"])],
@@ -66,6 +85,7 @@ def test_spark_joins_exchanges_and_sorts_itself(spark: Any, auction: Path, text:
     assert all(operator in plan for operator in operators), plan
 
 
+@pytest.mark.usefixtures("by_key")
 @pytest.mark.parametrize("text", [JOIN, GROUP], ids=["join", "group"])
 def test_what_meets_by_key_does_so_in_several_tasks(
     spark: Any, auction: Path, text: str, request: pytest.FixtureRequest

@@ -114,11 +114,20 @@ def test_a_query_whose_items_are_of_records_is_split(spark: Any, folder: Path) -
 
 def test_the_schema_may_be_given_as_sparks_own(spark: Any, folder: Path) -> None:
     reading = spark.read.format("xstreamcast").option("record", "/site/regions/*/item")
-    columns = {"id": "@id", "n": "quantity", "cats": "incategory/@category", "region": "../@none"}
+    columns = {
+        "id": "@id", "n": "quantity", "cats": "incategory/@category", "region": "../@none",
+        "mails": "count(mailbox/mail)", "last": "mailbox/mail[last()]/from",
+    }  # fmt: skip
     typed = reading.option("columns", json.dumps(columns)).schema(
-        "id string, n double, cats array<string>, region string"
+        "id string, n double, cats array<string>, region string, mails long, last string"
     )
-    first = typed.load(f"{folder}/auction.xml").first()
+    rows = typed.load(f"{folder}/auction.xml").collect()
+    counts = query("/site/regions/*/item/count(mailbox/mail)", context=folder / "auction.xml").to_list()
+    assert [row.mails for row in rows] == counts
+    assert [row.last for row in rows if row.mails] == [
+        node.string for node in query("/site/regions/*/item/mailbox/mail[last()]/from", context=folder / "auction.xml")
+    ]
+    first = rows[0]
     assert isinstance(first.n, float)
     assert isinstance(first.cats, list)
 

@@ -55,16 +55,31 @@ def _source(name: str) -> Any:
         return _standard_input()
     path = Path(name)
     if path.is_dir():
-        raise error("XSC0006", f"{name} is a folder", hint=f"name files in it: {name.rstrip('/')}/*.xml")
+        raise error("XSC0006", f"{name} is a folder", hint="name a file in it")
     if not path.exists():
         raise error("XSC0006", f"no file {name}", hint="a query comes first, then the file it looks at")
     return path
 
 
+def _expanded(names: list[str]) -> list[str]:
+    """The documents of files, folders and patterns."""
+    from xstreamcast.run.stored import PATTERN, stored
+
+    made: list[str] = []
+    for name in names:
+        path = Path(name)
+        if name != "-" and (path.is_dir() or (PATTERN.search(name) and not path.exists())):
+            made += map(str, stored(name))
+        else:
+            made.append(name)
+    return made
+
+
 def query_command(
     query: Annotated[str | None, typer.Argument(metavar="QUERY", help="The query (with -f: the FILE).")] = None,
     files: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE", help="The documents it looks at (gz too); - is stdin.")
+        list[str] | None,
+        typer.Argument(metavar="FILE", help="The documents it looks at (gz too), folders of them; - is stdin."),
     ] = None,
     query_file: Annotated[
         Path | None, typer.Option("-f", "--file", metavar="QUERYFILE", help="Read the query from a file.")
@@ -95,8 +110,9 @@ def query_command(
 ) -> None:
     """Run an XQuery 3.1 or XCQL query and print its result.
 
-    The context item is the document FILE, or standard input if something is piped into it. Of several FILEs the query
-    is asked one after the other; collection() has all of them. Values of --var are untyped text, as attributes are:
+    The context item is the document FILE, or standard input if something is piped into it. Of several FILEs, a folder
+    or a pattern in quotes the query is asked one after the other; collection() has all of them.
+    Values of --var are untyped text, as attributes are:
     $n + 1 and $n = "a" both work. Large documents are scanned, not loaded: results are printed as soon as they are
     known, and memory holds what the query needs (see xcast explain).
 
@@ -153,7 +169,7 @@ def query_command(
     compiled = compile(text, base_uri=base, variables=given, structures=early, source=str(query_file or "query"))
     for warning in compiled.warnings:
         print(f"xcast: warning: {warning}", file=sys.stderr)
-    names: list[str] = [context] if context else list(files or [])
+    names = [context] if context else list(files or [])
     if not names and compiled.executable.program.uses_context and _piped():
         names = ["-"]
     if names.count("-") > 1:
@@ -161,18 +177,17 @@ def query_command(
     from xstreamcast.model.atomic import Untyped
 
     if engine == "spark":
-        if len(names) > 1:
-            raise typer.BadParameter("--engine spark takes one FILE")
-        if names == ["-"]:
+        if "-" in names:
             raise typer.BadParameter("--engine spark reads files: tasks cannot read the standard input of another")
         from xstreamcast.cli.query_spark import query_on_spark
 
         query_on_spark(
-            text, _output(_parameters(compiled, method, indent), lines, None), master=master, lines=lines,
-            context=names[0] if names else None, docs=pairs(doc, "--doc"), streams=streams, now=now, base_uri=base,
+            text, lambda: _output(_parameters(compiled, method, indent), lines, None), master=master, lines=lines,
+            context=names or None, docs=pairs(doc, "--doc"), streams=streams, now=now, base_uri=base,
             variables={key: Untyped(value) for key, value in given.items()}, source=str(query_file or "query"),
         )  # fmt: skip
         return
+    names = _expanded(names)
     report = Diagnostics()
     known = _streams(compiled, {key: _source(value) for key, value in streams.items()}, structures, now, report)
     docs = {key: _source(value) for key, value in pairs(doc, "--doc").items()}

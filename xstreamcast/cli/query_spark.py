@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 def query_on_spark(
     text: str,
-    output: Output,
+    outputs: Callable[[], Output],
     *,
     master: str,
     lines: bool,
-    context: str | None,
+    context: Sequence[str] | None,
     docs: Mapping[str, str],
     streams: Mapping[str, str],
     variables: Mapping[str, Any],
@@ -24,7 +24,7 @@ def query_on_spark(
     base_uri: str | None,
     source: str,
 ) -> None:
-    """Run a query once and write its items; the session ends with it."""
+    """Run a query once, of each document, and write its items; the session ends with it."""
     from xstreamcast.spark.failures import own_errors
     from xstreamcast.spark.rest.at_rest import prepare
     from xstreamcast.spark.session import session, shut_down
@@ -36,9 +36,11 @@ def query_on_spark(
                 spark, text, context=context, docs=docs, streams=streams, variables=variables, now=now,
                 base_uri=base_uri, source=source,
             )  # fmt: skip
-            output.extend(spread.items())
-            if not lines:
-                output.write("\n")
+            for answer in spread.answers():
+                output = outputs()
+                output.extend(answer)
+                if not lines:
+                    output.write("\n")
             sys.stdout.flush()
     finally:
         shut_down(spark)

@@ -43,17 +43,23 @@ def doc_available(context: DynamicContext, uri: str | None) -> bool:
         return False
 
 
+def _named(context: DynamicContext, uri: str | None) -> str | None:
+    """The URI of a collection; None: the default one."""
+    if uri is not None and "#" in uri:
+        raise error("FODC0004", f'"{uri}" has a fragment identifier, which no collection has')
+    return None if uri is None else _absolute(context, uri, "FODC0004")
+
+
 @function("fn:collection", "", "item()*", context=True)
 @function("fn:collection", "xs:string?", "item()*", context=True)
 def collection(context: DynamicContext, uri: str | None = None) -> list[Item]:
-    return context.collections(None if uri is None else _absolute(context, uri, "FODC0004"))
+    return context.collections(_named(context, uri))
 
 
 @function("fn:uri-collection", "", "xs:anyURI*", context=True)
 @function("fn:uri-collection", "xs:string?", "xs:anyURI*", context=True)
 def uri_collection(context: DynamicContext, uri: str | None = None) -> list[AnyURI]:
-    found = context.uri_collections(None if uri is None else _absolute(context, uri, "FODC0004"))
-    return [AnyURI(one) for one in found]
+    return [AnyURI(one) for one in context.uri_collections(_named(context, uri))]
 
 
 def read_resource(context: DynamicContext, href: str, encoding: str | None) -> str:

@@ -14,6 +14,9 @@ from xstreamcast.model.atomic import AnyURI
 _PARTS = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
 _BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 _FORBIDDEN = re.compile(r"[\x00-\x20<>\"{}|\\^`\x7f]")
+_BRACKETS = re.compile(r"[\[\]]")
+_LITERAL = re.compile(r"([^\[\]@]*@)?\[[0-9A-Fa-f:.]+\](:[0-9]*)?")
+"""An address between brackets as the host, the only place for them in an authority (RFC 3986 §3.2.2)."""
 
 
 class Reference(NamedTuple):
@@ -41,10 +44,13 @@ def split(uri: str) -> Reference:
 
 def is_valid(uri: str) -> bool:
     """Whether a text can be read as an IRI reference."""
-    if _BAD_ESCAPE.search(uri) or _FORBIDDEN.search(uri):
+    if _BAD_ESCAPE.search(uri) or _FORBIDDEN.search(uri) or uri.count("#") > 1:
         return False
     first = re.split("[/?#]", uri, maxsplit=1)[0]
-    return ":" not in first or split(uri).scheme is not None
+    parts = split(uri)
+    if _BRACKETS.search(parts.authority or "") and _LITERAL.fullmatch(parts.authority or "") is None:
+        return False
+    return ":" not in first or parts.scheme is not None
 
 
 def is_absolute(uri: str) -> bool:

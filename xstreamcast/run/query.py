@@ -25,6 +25,7 @@ from xstreamcast.model.tree import Node
 from xstreamcast.run.evaluate import EvaluationContext, Executable, VarName
 from xstreamcast.run.recursion import folded
 from xstreamcast.run.result import Result
+from xstreamcast.run.stored import several
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -57,7 +58,9 @@ def query(
     """Run a query and give its items as they are asked for.
 
     ``context`` (the context item) and the values of ``docs`` (what ``doc("name")`` finds) may be a path, bytes, a
-    text of XML, a tree or an element of lxml or ElementTree, a node, or an open file. ``variables`` are values of
+    text of XML, a tree or an element of lxml or ElementTree, a node, or an open file. Of a folder, a pattern
+    (``"in/*.xml"``) or a list of paths as ``context`` the query is asked one document after the other; ``collection()``
+    has all of them. ``variables`` are values of
     external variables: plain Python values, nodes, or lists and other iterables of them. ``streams`` are fragment
     streams by the name that ``stream("name")`` asks for, or a function from name to document node. ``now`` fixes the
     current time; with streams it is by default the largest valid time in them. Files named by ``doc()`` in the query,
@@ -109,6 +112,9 @@ def query_many(
     if not queries:
         return []
     moment = moment_of(now)
+    if several(context) is not None:
+        ask = partial(Query.__call__, context=context, docs=docs, collections=collections, variables=variables)
+        return [ask(each, now=moment, threads=threads, spool=spool) for each in queries]
     results: dict[int, Result] = {}
     library = Library(queries[0].executable.program.static.base_uri, docs or {})
     inputs = Inputs(queries, binary(context), library)
@@ -205,6 +211,7 @@ class Query:
         self.executable = executable
         self.warnings = warnings
         self._plan: list[PlanCode | None] | None = None  # made when first needed
+        self._named: tuple[str, ...] | None = None  # the streams, likewise
 
     def __call__(
         self,
@@ -234,15 +241,29 @@ class Query:
         program = self.executable.program
         given = self.given(variables or {})
         library = Library(program.static.base_uri, docs or {})
+        each = several(context) if item is None else None
+        if each is not None:
+            collections = {"": each, **(collections or {})}
         doors = library_doors(library, collections) | doors
         if streams is not None:
+            from xstreamcast.run.streams import Streams, in_order, streams_named
+
             known = streams
             if not callable(known):
-                from xstreamcast.run.streams import Streams
-
                 known = Streams(known, structures, None if now is None else moment_of(now), report)
                 now = known.now
             doors["stream"] = known
+            if self._named is None:
+                self._named = streams_named(program.module)
+            in_order(self._named, known)
+        if each is not None:
+            if program.uses_context:
+                ask = partial(
+                    self, docs=docs, collections=collections, variables=variables, now=moment_of(now), threads=threads,
+                    spool=spool, scanning=scanning, streams=doors.get("stream"),
+                )  # fmt: skip
+                return Result(self, (found for one in each for found in ask(context=one).consume()))
+            context = None
         if item is None:
             from xstreamcast.run.inputs import Scanning
             from xstreamcast.run.route import Inputs

@@ -9,13 +9,15 @@ What runs where (``explain`` prints it, see :mod:`~xstreamcast.spark.stages`):
 * *projected*: what is none of these. Tasks scan and keep what the query looks at; one task puts that together and runs
   the query on it.
 * *whole*: no document is scanned, or only by way of names that are computed. One task runs the query.
+* *each*: of several documents the query is asked one after the other; those that are no *rows* are not cut.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, groupby, islice
+from operator import attrgetter
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xstreamcast.errors import error
 from xstreamcast.model.atomic import Item
 from xstreamcast.plan.algebra import Concat, Group, Source, Strategy, Unit
+from xstreamcast.run.collection import matching
 from xstreamcast.run.library import moment_of
 from xstreamcast.run.query import Query, compile
 from xstreamcast.spark.rest.files import Document, documents
@@ -50,6 +53,9 @@ PARTIALS: Final = "partials"
 RELATIONAL: Final = "relational"
 PROJECTED: Final = "projected"
 WHOLE: Final = "whole"
+EACH: Final = "each"
+Names = str | PathLike[str] | Sequence[str | PathLike[str]]
+"""A file, a folder or a pattern, or several of these."""
 _SOURCED: Final = "part long, source long, packed binary"
 
 
@@ -57,8 +63,9 @@ def query(
     spark: SparkSession,
     text: str,
     *,
-    context: str | PathLike[str] | None = None,
+    context: Names | None = None,
     docs: Mapping[str, str | PathLike[str]] | None = None,
+    collections: Mapping[str, Names] | None = None,
     streams: Mapping[str, str | PathLike[str]] | None = None,
     variables: Mapping[str, Any] | None = None,
     now: str | datetime | DateTime | None = None,
@@ -68,7 +75,9 @@ def query(
     """The answer of a query as rows: ``position``, ``kind``, ``value``; in the answer's order by ``position``.
 
     ``context`` is the document that ``/`` begins at, ``docs`` what ``doc("name")`` finds: files that all workers can
-    read, or URIs that ``pyarrow.fs`` knows. The other arguments are those of :func:`xstreamcast.query`.
+    read, or URIs that ``pyarrow.fs`` knows. Of a folder, a pattern or a list as ``context`` the query is asked one
+    document after the other; ``collection()`` has all of them. The other arguments are those of
+    :func:`xstreamcast.query`.
 
     Tasks run when rows are asked for. What must be known before others begin is computed at once: the values of units
     that later passes read, and what is broadcast.
@@ -77,8 +86,8 @@ def query(
     [Row(position=0, kind='xs:integer', value='21750')]
     """
     return prepare(
-        spark, text, context=context, docs=docs, streams=streams, variables=variables, now=now, base_uri=base_uri,
-        partition_bytes=partition_bytes,
+        spark, text, context=context, docs=docs, collections=collections, streams=streams, variables=variables, now=now,
+        base_uri=base_uri, partition_bytes=partition_bytes,
     ).rows()  # fmt: skip
 
 
@@ -86,8 +95,9 @@ def prepare(
     spark: SparkSession,
     text: str,
     *,
-    context: str | PathLike[str] | None = None,
+    context: Names | None = None,
     docs: Mapping[str, str | PathLike[str]] | None = None,
+    collections: Mapping[str, Names] | None = None,
     streams: Mapping[str, str | PathLike[str]] | None = None,
     variables: Mapping[str, Any] | None = None,
     now: str | datetime | DateTime | None = None,
@@ -102,16 +112,32 @@ def prepare(
     given = compiled.given(variables or {})
     known = {name: _document(path) for name, path in (docs or {}).items()}
     program = Program(text, base, names, dumps(given), moment_of(now), tuple(known.items()))
-    inputs = Inputs(None if context is None else _document(context), known, dict(_paths(streams)), now is not None)
+    found = [] if context is None else _documents(context)
+    collected = {"": found} if len(found) > 1 else {}
+    collected |= {name: _collection(given) for name, given in (collections or {}).items()}
+    alone = found[0] if len(found) == 1 else None
+    several = tuple(found) if len(found) > 1 and compiled.executable.program.uses_context else ()
+    inputs = Inputs(alone, known, dict(_paths(streams)), now is not None, several, collected)
     return Spread(spark, compiled, program, inputs, partition_bytes)
 
 
 def _document(path: str | PathLike[str]) -> Document:
     found = documents(fspath(path))
     if len(found) != 1:
-        hint = 'spark.read.format("xstreamcast") reads many: a query for each'
-        raise error("XSC0006", f"{path} is {len(found)} documents; a query has one by each name", hint=hint)
+        hint = "several are a context, or a collection: context=, collections="
+        raise error("XSC0006", f"{path} is {len(found)} documents; doc() finds one by each name", hint=hint)
     return found[0]
+
+
+def _documents(names: Names) -> list[Document]:
+    return documents(fspath(names) if isinstance(names, str | PathLike) else [fspath(name) for name in names])
+
+
+def _collection(given: Names) -> list[Document]:
+    """The documents of a collection: of a folder, those that ``collection()`` would find in it."""
+    if isinstance(given, str | PathLike) and "://" not in fspath(given):
+        return documents([str(file) for file in matching(Path(given))])
+    return _documents(given)
 
 
 def _paths(streams: Mapping[str, str | PathLike[str]] | None) -> Iterator[tuple[str, str]]:
@@ -128,6 +154,9 @@ class Inputs:
     streams: dict[str, str]
     timed: bool
     """Whether the current time was given: else streams bring theirs."""
+    several: tuple[Document, ...] = ()
+    """Documents that the query is asked of one after the other."""
+    collections: Mapping[str, list[Document]] = field(default_factory=dict)
 
 
 def way(plan: Plan | None) -> str:
@@ -143,6 +172,11 @@ def way(plan: Plan | None) -> str:
     (first, *more) = plan.output
     alone = len(units) == 1 and not more and isinstance(first, Unit) and isinstance(first.reduction, Concat)
     return ROWS if alone else PARTIALS
+
+
+def reads_ranges(code: PlanCode | None) -> bool:
+    """Whether the answer of a query about one document is, one after the other, what ranges of it give."""
+    return code is not None and way(code.plan) == ROWS and [source.uri for source in code.plan.sources] == [None]
 
 
 def relational_plan(plan: Plan | None, module: ast.Module) -> Relational | None:
@@ -179,6 +213,8 @@ class Spread:
                     self.way, self.program = WHOLE, program
                     break
                 self.sources[source] = found
+        if inputs.several:
+            self.way = EACH
         if self.way == ROWS and self._cut_often():
             self.way = PARTIALS
 
@@ -234,8 +270,26 @@ class Spread:
 
     def items(self) -> Iterator[Item]:
         """The items of the answer themselves, here, in order."""
-        for row in self._frame(_packed, PACKED).select("packed").toLocalIterator():
+        for row in self._frame(_packed, PACKED).select("packed").toLocalIterator(prefetchPartitions=True):
             yield from loads(row.packed)
+
+    def answers(self) -> Iterator[Iterable[Item]]:
+        """The items of the answer, or of one answer after the other where several documents are asked.
+
+        Each is to be taken before the next.
+        """
+        if self.way != EACH:
+            yield self.items()
+            return
+        rows = self._each(_packed, PACKED).select("part", "packed").toLocalIterator(prefetchPartitions=True)
+        came = groupby(rows, key=attrgetter("part"))
+        known = next(came, None)
+        for number in range(len(self.inputs.several)):
+            if known is None or known[0] != number:
+                yield ()
+                continue
+            yield chain.from_iterable(loads(row.packed) for row in known[1])
+            known = next(came, None)
 
     def _frame(self, out: Out, schema: str) -> DataFrame:
         """The answer in one of two forms, its partitions in order."""
@@ -245,6 +299,8 @@ class Spread:
             return over_tasks(self.spark, tasks, lambda number, parts: out(scan.items(parts), number), schema)
         if self.way == PARTIALS:
             return self._merged(out, schema)
+        if self.way == EACH:
+            return self._each(out, schema)
         if self.way == RELATIONAL:
             return Relations(self.spark, self.program, self.tasks, self._uri).frame(out, schema)
         return self._one_task(out, schema)
@@ -271,6 +327,31 @@ class Spread:
             yield from out(program.answered([*before, packed]), 0)
 
         return put_together(parts, len(tasks), scan.combined, finish, schema)
+
+    def _each(self, out: Out, schema: str) -> DataFrame:
+        """The answers of several documents, one after the other."""
+        program, inputs = self.program, replace(self.inputs, several=())
+        cut = reads_ranges(self.compiled.plan() if not inputs.streams else None)
+        tasks = planned(self.inputs.several, self.partition_bytes, workforce_of(self.spark), cut=cut)
+        # A part of the answer is all that a document gives where answers are told apart, else what a range does.
+        parts: list[list[tuple[int, Range]]] = []
+        number = -1
+        for task in tasks:
+            parts.append([])
+            for own in task:
+                number += schema != PACKED or own.begin == 0
+                parts[-1].append((number, own))
+
+        def asked(part: Range) -> Iterator[Item]:
+            if cut:
+                return Scan(program, 0, part.document.uri, dumps({}), False).items([part])
+            return _alone(program, replace(inputs, context=part.document))
+
+        def answered(_: int, task: list[tuple[int, Range]]) -> Iterator[Any]:
+            for number, part in task:
+                yield from out(asked(part), number)
+
+        return over_tasks(self.spark, parts, answered, schema)
 
     def _one_task(self, out: Out, schema: str) -> DataFrame:
         """A DataFrame that one task gives: of projected parts that others have scanned, or all by itself."""
@@ -312,6 +393,7 @@ def _alone(program: Program, inputs: Inputs) -> Iterator[Item]:
     made: Result = program.query(
         context=context,
         docs={name: document.source() for name, document in inputs.docs.items()},
+        collections={name: [each.source() for each in found] for name, found in inputs.collections.items()},
         streams=inputs.streams or None,
         now=program.now if inputs.timed or not inputs.streams else None,
         variables={f"{{{uri}}}{local}": items for (uri, local), items in loads(program.given).items()},

@@ -2,9 +2,10 @@
 
 A column's path begins at the element: child and attribute steps, ``//``, ``text()``, ``.``; or it leads outwards to an
 attribute of an element around it: ``../@id``, ``ancestor::region/@name``. Behind it may stand what it gives, as XQuery
-writes it: ``bidder/increase as xs:double*``. With ``*`` or ``+`` the column is a list.
+writes it: ``bidder/increase as xs:double*``. With ``*`` or ``+`` the column is a list. Anything else is an expression
+that is computed for each element (:mod:`~xstreamcast.spark.rest.computed`).
 
-From the kernel's arrays to Arrow's everything is done for many rows at once; there is no Python object for a value.
+With paths, everything from the kernel's arrays to Arrow's is done for many rows at once: no value is a Python object.
 
 >>> parse_column("bids", "bidder/increase as xs:double*").kind
 'double*'
@@ -15,22 +16,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Final
 
 import numpy as np
 
 from xstreamcast.errors import Place, error
+from xstreamcast.model.atomic import Float, Untyped
+from xstreamcast.model.datetime import Date, DateTime
+from xstreamcast.model.lexical import to_string
 from xstreamcast.model.names import ELEMENT, TEXT, name_kind, name_local, name_uri
-from xstreamcast.model.tree import Tree
+from xstreamcast.model.tree import Node, Tree
 from xstreamcast.scan import spans
 from xstreamcast.scan.automaton import Action, Target
 from xstreamcast.scan.octets import Octets
 from xstreamcast.scan.path import NodeTest, Path, Step, parse_path
 from xstreamcast.scan.vector import Longs
+from xstreamcast.spark.rest.computed import Computed
 
 _AS: Final = re.compile(r"^(?P<path>.*?)(?:\s+as\s+(?:xs:)?(?P<type>[A-Za-z]+)(?P<occurs>[?*+]?))?\s*$", re.DOTALL)
-_OUTWARDS: Final = re.compile(r"^(?:(?P<up>\.\.(?:/\.\.)*)|ancestor::(?P<name>[^/@]+))/(?P<attribute>@[^/@]+)$")
 _NO_STEPS: Final = re.compile(r"""[\[\]|,'"$=<>\s]""")
+_NAME: Final = r"(?:[^\W\d][\w.-]*|\*)(?::(?:[^\W\d][\w.-]*|\*))?"
+_OUTWARDS: Final = re.compile(rf"(?:(?P<up>\.\.(?:/\.\.)*)|ancestor::(?P<name>{_NAME}))/(?P<attribute>@{_NAME})")
+_STEPS: Final = re.compile(rf"\.|(?:\.//?)?(?:{_NAME}//?)*(?:@?{_NAME}|text\(\))")
+_CASTS: Final = (" cast", " castable", " treat")
 TYPES: Final = {
     "string": "string", "untypedAtomic": "string", "anyURI": "string", "token": "string",
     "integer": "long", "long": "long", "int": "long",
@@ -51,6 +60,8 @@ class Column:
     ancestor: NodeTest | None
     type: str
     repeated: bool | None
+    computed: Computed | None = None
+    """The expression, if it is no such path."""
 
     @property
     def kind(self) -> str:
@@ -67,22 +78,22 @@ def parse_column(name: str, text: str, namespaces: Mapping[str, str] | None = No
     """A column of the option ``columns``."""
     match = _AS.match(text.strip())
     assert match is not None, "the pattern matches anything"
-    kind, repeated = "", None
-    if match["type"]:
+    kind, repeated, path = "", None, match["path"].strip()
+    if path.endswith(_CASTS):
+        path = text.strip()  # cast as xs:date: the type is the expression's own
+    elif match["type"]:
         if match["type"] not in TYPES:
             raise error("XPST0051", f"column {name}: no type xs:{match['type']}", hint=f"one of {', '.join(TYPES)}")
         kind, repeated = TYPES[match["type"]], match["occurs"] in ("*", "+")
-    path = match["path"].strip()
-    outwards = _OUTWARDS.match(path)
+    outwards = _OUTWARDS.fullmatch(path)
     if outwards:
         attribute = parse_path("/" + outwards["attribute"], namespaces)
         if outwards["up"]:
             return Column(name, attribute, outwards["up"].count(".."), None, kind, repeated)
         (step,) = parse_path("/" + outwards["name"], namespaces).steps
         return Column(name, attribute, -1, step.test, kind, repeated)
-    if path.startswith(("/", "..")) or "::" in path or _NO_STEPS.search(path):
-        hint = "a path from the element inwards, ../@name or ancestor::name/@name"
-        raise error("XPST0003", f"column {name}: {path!r}", hint=hint)
+    if not _STEPS.fullmatch(path):
+        return Column(name, Path(), 0, None, kind, repeated, Computed(name, path, tuple((namespaces or {}).items())))
     inner = path.removeprefix(".")
     steps = parse_path(inner if inner.startswith("/") else "/" + inner, namespaces) if inner else Path()
     return Column(name, steps, 0, None, kind, repeated)
@@ -100,6 +111,9 @@ def targets(record: Path, columns: Iterable[Column]) -> tuple[Target, ...]:
     """What a scan has to keep of a document."""
     made = [Target(record, Action.KEEP)]
     for column in columns:
+        if column.computed is not None:
+            made += column.computed.targets(record)
+            continue
         if column.up == 0:
             made.append(Target(record / column.path, Action.PROJECT))
             continue
@@ -129,6 +143,7 @@ class Table:
     """A batch document as arrays."""
 
     def __init__(self, tree: Tree) -> None:
+        self.tree = tree
         self.kinds = np.frombuffer(tree.kind, np.uint8)
         self.names = np.frombuffer(tree.name, np.int32)
         self.ups = np.frombuffer(tree.up, np.int32).astype(np.int64)
@@ -232,12 +247,42 @@ class Table:
 # ---------------------------------------------------------------------------------------------------- to Arrow
 
 
-def arrow(table: Table, column: Column, records: Longs, place: Any) -> Any:
-    """A column of the records of a batch; ``place(number)`` says where a record stands, for errors."""
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A column's values as text, one after the other; where each ends, and the number of its record."""
+
+    owners: Longs
+    joined: Any
+    ends: Longs
+    kinds: frozenset[type]
+    """What values that were computed are."""
+
+    @property
+    def begins(self) -> Longs:
+        return np.concatenate([np.zeros(1, np.int64), self.ends[:-1]]) if len(self.ends) else self.ends
+
+
+def found(table: Table, column: Column, records: Longs, now: DateTime, place: Any) -> Found:
+    """What a column has of the records of a batch; ``place(number)`` says where a record stands, for errors."""
+    if column.computed is None:
+        owners, rows = table.column(column, records)
+        return Found(owners, *table.values(rows), frozenset())
+    values = column.computed.values([Node((table.tree, row)) for row in records.tolist()], now, place)
+    counts = [len(own) for own in values]
+    items = [item for own in values for item in own]
+    texts = [to_string(item).encode() for item in items]
+    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+    joined = np.frombuffer(bytearray(b"".join(texts)), np.uint8)
+    return Found(np.repeat(np.arange(len(records)), counts), joined, ends, frozenset(map(type, items)))
+
+
+def arrow(table: Table, column: Column, records: Longs, now: DateTime, place: Any) -> Any:
+    """A column of the records of a batch."""
     import pyarrow as pa
 
-    owners, rows = table.column(column, records)
-    values = typed(*table.values(rows), column, lambda k: place(int(owners[k])))
+    made = found(table, column, records, now, place)
+    owners = made.owners
+    values = typed(made, column, lambda k: place(int(owners[k])))
     counts = np.bincount(owners, minlength=len(records))
     if column.repeated:
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
@@ -246,10 +291,10 @@ def arrow(table: Table, column: Column, records: Longs, place: Any) -> Any:
         hint = f"write the column as a list: as xs:{_xs(column.type)}*"
         where = place(int(np.argmax(counts > 1)))
         raise error("XPTY0004", f"column {column.name}: an element has {counts.max()} values", where, hint)
-    if len(rows) == len(records):
+    if len(owners) == len(records):
         return values
     numbers = np.full(len(records), -1, np.int64)
-    numbers[owners] = np.arange(len(rows))
+    numbers[owners] = np.arange(len(owners))
     return values.take(pa.array(numbers, mask=numbers < 0))
 
 
@@ -257,12 +302,12 @@ def _xs(kind: str) -> str:
     return next(name for name, spark in TYPES.items() if spark == kind)
 
 
-def typed(joined: Any, ends: Longs, column: Column, place: Any) -> Any:
+def typed(values: Found, column: Column, place: Any) -> Any:
     """Values side by side as an Arrow array of a column's type. FORG0001: one is not of that type."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    begins = np.concatenate([np.zeros(1, np.int64), ends[:-1]]) if len(ends) else ends
+    joined, begins, ends = values.joined, values.begins, values.ends
     if column.type in ("long", "double"):
         read = spans.integers if column.type == "long" else spans.doubles
         numbers, good = read(joined, begins, ends)
@@ -303,28 +348,55 @@ def _refused(joined: Any, begins: Longs, ends: Longs, k: int, column: Column, pl
     return error("FORG0001", f"column {column.name}: {text[:60]!r} is no xs:{_xs(column.type)}", place(k), hint)
 
 
-def inferred(columns: Sequence[Column], tables: Iterable[tuple[Table, Longs]]) -> list[Column]:
-    """Columns whose type was not said, with the narrowest of long, double and string that a sample allows."""
-    longs = dict.fromkeys((column.name for column in columns), True)
-    doubles, lists, seen = dict(longs), dict.fromkeys(longs, False), dict.fromkeys(longs, False)
+def inferred(columns: Sequence[Column], tables: Iterable[tuple[Table, Longs]], now: DateTime) -> list[Column]:
+    """Columns whose type was not said: that of the values in a sample, where they have one.
+
+    Of values that have none it is the narrowest of long, double and string that they allow.
+    """
+    samples = {column.name: _Sample() for column in columns if not column.type}
     for table, records in tables:
         for column in columns:
-            owners, rows = table.column(column, records)
-            joined, ends = table.values(rows)
-            begins = np.concatenate([np.zeros(1, np.int64), ends[:-1]]) if len(ends) else ends
-            name = column.name
-            seen[name] |= len(rows) > 0
-            lists[name] |= len(np.unique(owners)) < len(owners)
-            longs[name] = longs[name] and bool(spans.integers(joined, begins, ends)[1].all())
-            doubles[name] = doubles[name] and bool(spans.doubles(joined, begins, ends)[1].all())
-    made = []
-    for column in columns:
-        if not column.type:
-            name = column.name
-            kind = "string" if not seen[name] or not doubles[name] else "long" if longs[name] else "double"
-            column = replace(column, type=kind, repeated=lists[name])
-        made.append(column)
-    return made
+            if column.name in samples:
+                samples[column.name].take(found(table, column, records, now, lambda _: None))
+    return [
+        replace(column, type=samples[column.name].type, repeated=samples[column.name].repeated)
+        if column.name in samples
+        else column
+        for column in columns
+    ]
+
+
+class _Sample:
+    """What values have been like."""
+
+    def __init__(self) -> None:
+        self.kinds: set[type] = set()
+        self.longs = self.doubles = True
+        self.seen = self.repeated = False
+
+    def take(self, values: Found) -> None:
+        spans_of = values.joined, values.begins, values.ends
+        self.kinds |= values.kinds
+        self.seen |= len(values.owners) > 0
+        self.repeated |= len(np.unique(values.owners)) < len(values.owners)
+        self.longs = self.longs and bool(spans.integers(*spans_of)[1].all())
+        self.doubles = self.doubles and bool(spans.doubles(*spans_of)[1].all())
+
+    @property
+    def type(self) -> str:
+        own = {_OWN_TYPES.get(kind, "string") for kind in self.kinds - {Untyped}}
+        if len(own) == 1 and Untyped not in self.kinds:
+            return own.pop()
+        if own - _NUMERIC or not self.seen or not self.doubles:
+            return "string"
+        return "long" if self.longs and own <= {"long"} else "double"
+
+
+_OWN_TYPES: Final = {
+    bool: "boolean", int: "long", float: "double", Float: "double", Decimal: "decimal(38,18)", Date: "date",
+    DateTime: "timestamp",
+}  # fmt: skip
+_NUMERIC: Final = frozenset(("long", "double", "decimal(38,18)"))
 
 
 def record_place(path: str, starts: Longs) -> Any:

@@ -99,7 +99,7 @@ class _DocumentReader(DataSourceReader):  # type: ignore[misc]  # mypy does not 
     def partitions(self) -> list[Ranges]:
         found = documents(self.paths)
         if not self.splits:
-            tasks = [[Range(document, 0, None)] for document in found]
+            tasks = planned(found, self.step, cut=False)
         else:
             asked = None if self.key is None else self.key.planned(found, self.step)
             tasks = planned(found, self.step) if asked is None else asked
@@ -123,16 +123,14 @@ class QueryReader(_DocumentReader):
     known = QUERY_OPTIONS
 
     def __init__(self, options: Mapping[str, str], key: Key | None) -> None:
-        from xstreamcast.spark.rest.at_rest import ROWS, way
+        from xstreamcast.spark.rest.at_rest import reads_ranges
 
         super().__init__(options, key)
         self.schema = f"file string, {ITEM_ROWS}"
         base = FilePath.cwd().as_uri() + "/"
         self.program = Program(self.given["query"], base, (), dumps({}), moment_of(self.given.get("now")), ())
-        code = compile(self.program.text, base_uri=base).plan()
-        sources = () if code is None else code.plan.sources
         # Other answers are not made of what ranges have: then a file is read by one task.
-        self.splits = code is not None and way(code.plan) == ROWS and [source.uri for source in sources] == [None]
+        self.splits = reads_ranges(compile(self.program.text, base_uri=base).plan())
 
     def read(self, partition: Ranges) -> Iterator[RecordBatch]:
         import pyarrow as pa
@@ -160,6 +158,7 @@ class ColumnReader(_DocumentReader):
             hint = '.option("record", "/site/people/person").option("columns", \'{"id": "@id"}\').load("auction.xml")'
             raise error("XSC0065", "record and columns come together", hint=hint)
         self.record = parse_record(record, self.namespaces)
+        self.now = moment_of(None)
         columns = [parse_column(name, text, self.namespaces) for name, text in _texts(self.given, "columns").items()]
         extra = [name for name in ("file", "offset", "xml") if self.flag(name)]
         if taken := sorted(set(extra) & {column.name for column in columns}):
@@ -167,7 +166,7 @@ class ColumnReader(_DocumentReader):
         self.extra = extra
         self.columns = [_declared(column, schema) for column in columns] if schema else columns
         if any(not column.type for column in self.columns):
-            self.columns = inferred(self.columns, self._sample())
+            self.columns = inferred(self.columns, self._sample(), self.now)
         more = {"file": "file string", "offset": "offset long", "xml": "xml string"}
         self.schema = ", ".join([*[column.ddl for column in self.columns], *[more[name] for name in extra]])
 
@@ -199,7 +198,7 @@ class ColumnReader(_DocumentReader):
 
         starts, ends = seen.taken(len(records))
         place = record_place(document.path, starts)
-        made = [arrow(table, column, records, place) for column in self.columns]
+        made = [arrow(table, column, records, self.now, place) for column in self.columns]
         for name in self.extra:
             if name == "file":
                 made.append(pa.array([document.path] * len(records)))

@@ -14,18 +14,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from glob import glob
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
 import numpy as np
 
-from xstreamcast.errors import Place, XStreamError, error
+from xstreamcast.errors import Place, error
+from xstreamcast.run.stored import PATTERN, missing, shown, stored
 from xstreamcast.scan.encoding import plain_xml
 from xstreamcast.scan.reader import mapped
 from xstreamcast.spark.rest.seams import HEAD, Window, splittable
 
-_PATTERN: Final = re.compile(r"[*?\[]")
 _URI: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 _SLACK: Final = 1 << 20  # read beyond a range at first, for its last record
 
@@ -116,7 +115,7 @@ def documents(paths: str | Sequence[str]) -> list[Document]:
     for path in [paths] if isinstance(paths, str) else paths:
         listed = _elsewhere(path) if _URI.match(path) and not path.startswith("file://") else _here(path)
         if not listed:
-            raise _missing(path)
+            raise missing(path)
         found += listed
     return found
 
@@ -126,24 +125,14 @@ def _here(path: str) -> list[Document]:
         from urllib.parse import unquote, urlsplit
 
         path = unquote(urlsplit(path).path)
-    place = Path(path).absolute()
-    if place.is_file():
-        return [_listed(place)]
-    if place.is_dir():
-        below = [file for file in place.rglob("*") if file.is_file() and _shown(file.relative_to(place).parts)]
-    elif _PATTERN.search(path):
-        below = [Path(name) for name in glob(str(place), recursive=True) if Path(name).is_file()]
-        below = [file for file in below if _shown((file.name,))]
-    else:
-        return []
-    return [_listed(file) for file in sorted(below)]
+    return [_listed(file) for file in stored(path)]
 
 
 def _elsewhere(uri: str) -> list[Document]:
     from pyarrow import fs
 
     root, _, name = uri.rstrip("/").rpartition("/")
-    pattern = name if _PATTERN.search(name) else None
+    pattern = name if PATTERN.search(name) else None
     files, path = _file_system(root if pattern else uri)
     info = files.get_file_info(path)
     if info.type == fs.FileType.File:
@@ -156,14 +145,6 @@ def _elsewhere(uri: str) -> list[Document]:
     for each in sorted(listed, key=lambda each: str(each.path)):
         below = each.path[len(path.rstrip("/")) + 1 :]
         matches = pattern is None or fnmatchcase(below, pattern)
-        if each.type == fs.FileType.File and matches and _shown(tuple(below.split("/"))):
+        if each.type == fs.FileType.File and matches and shown(tuple(below.split("/"))):
             made.append(_described(f"{start}/{below}", each))
     return made
-
-
-def _shown(parts: tuple[str, ...]) -> bool:
-    return not any(part.startswith((".", "_")) for part in parts)
-
-
-def _missing(path: str) -> XStreamError:
-    return error("XSC0006", "no such file, and nothing matches", Place(path), "a file, a folder or a pattern of files")

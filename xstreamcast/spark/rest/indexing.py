@@ -144,18 +144,18 @@ def _find(document: Document, step: int, mapping: Mapping) -> list[Seam]:
 
 
 def planned(
-    documents: Sequence[Document], step: int | None = None, workforce: Workforce | None = None
+    documents: Sequence[Document], step: int | None = None, workforce: Workforce | None = None, *, cut: bool = True
 ) -> list[list[Range]]:
     """What each task scans: a range of a large document, or several small ones, up to ``step`` bytes.
 
-    Without ``step``, so that each of the workforce has as much to do.
+    ``cut``: else documents stay whole. Without ``step``, so that each of the workforce has as much to do.
     """
     workforce = workforce or alone()
     step = step or workforce.step(sum(document.size for document in documents))
     tasks: list[list[Range]] = []
     room = 0
     for document in documents:
-        ranges = ranges_of(document, seams_of(document, step, workforce))
+        ranges = ranges_of(document, seams_of(document, step, workforce) if cut else [])
         if len(ranges) > 1:
             tasks += [[each] for each in ranges]
             room = 0

@@ -50,7 +50,12 @@ def projections(parts: Iterable[Range], asked: Asked) -> Iterator[Projected]:
 
 def packed(batch: BatchDocument) -> Projected:
     """A batch document, ready to travel."""
-    tree = batch.tree
+    began = [(each.offset, each.row) for each in batch.began]
+    return replace(packed_tree(batch.tree), began=began, open=[(each.offset, each.row) for each in batch.open])
+
+
+def packed_tree(tree: Tree) -> Projected:
+    """The tree of a batch document by itself."""
     kinds = np.frombuffer(tree.kind, np.uint8)
     used, names = np.unique(np.frombuffer(tree.name, np.int32), return_inverse=True)
     used_prefixes, prefixes = np.unique(np.frombuffer(tree.prefix, np.int32), return_inverse=True)
@@ -68,8 +73,8 @@ def packed(batch: BatchDocument) -> Projected:
         octets.joined,
         octets.bounds,
         tree.namespaces,
-        [(each.offset, each.row) for each in batch.began],
-        [(each.offset, each.row) for each in batch.open],
+        [],
+        [],
     )
 
 

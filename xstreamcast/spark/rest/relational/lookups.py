@@ -2,8 +2,8 @@
 
     E[key = e($a)]  =  G(e($a))            G = { key ↦ rows, in document order }
 
-Rows go to whoever asks for one of their keys (:mod:`~xstreamcast.spark.rest.relational.keys`), or all of them to
-everybody. There they are found by text or by number, and compared once more as the query says: a general comparison
+Rows go to whoever asks for one of their keys (:mod:`~xstreamcast.spark.rest.relational.keys`), or all of them, in lots,
+to everybody. There they are found by text or by number, and compared once more as the query says: a general comparison
 decides by the types of both sides, and is in the right where keys are of several types, or do not compare.
 """
 
@@ -27,11 +27,13 @@ from xstreamcast.run.reductions import State
 from xstreamcast.spark.rest.partials import Partial, add_partial, partial_of
 from xstreamcast.spark.rest.relational.keys import asked_keys, failure_key, row_keys, text_key
 from xstreamcast.spark.rest.relational.placing import Place
-from xstreamcast.spark.rest.relational.sending import Columns, Received, sent_rows
+from xstreamcast.spark.rest.relational.sending import Columns, Received, sent_rows, sent_together
 from xstreamcast.spark.transport import dumps, loads
 
 AT_ONCE: Final = 1 << 16
 """Groups that a task reduces before it sends them on."""
+FAILED: Final = -1
+"""The number of a lot that is an error."""
 _pair_eq = PAIR["eq"]
 
 
@@ -50,33 +52,67 @@ def sent(
     fresh: Callable[[], State],
     part: int,
     batches: Iterable[Iterator[Item]],
-    keyed: bool,
 ) -> Iterator[SentRow]:
-    """The rows that a range has, batch by batch; an error is a row as well, for all who ask. ``keyed``: else to all."""
+    """The rows that a range has, batch by batch; an error is a row as well, for all who ask."""
     count = 0
-    keys = row_keys if keyed else _to_all
-    reducing = _Reducing(unit, fresh, keys) if isinstance(group.inner, Reduce) else None
+    reducing = _Reducing(fresh) if isinstance(group.inner, Reduce) else None
+
+    def out(reducing: _Reducing) -> Iterator[SentRow]:
+        for number, made, keys in reducing.out():
+            # Atomic values and what sums are made of: nothing that has to be sent with care.
+            yield SentRow(row_keys(unit, keys), number, pickle.dumps((made, keys), pickle.HIGHEST_PROTOCOL))
+
     try:
         for batch, items in enumerate(batches):
             rows = [_columns(item) for item in items]
             if reducing is None:
                 for columns, packed in zip(rows, sent_rows(rows, part, batch), strict=True):
-                    yield SentRow(keys(unit, columns[1:]), count, packed)
+                    yield SentRow(row_keys(unit, columns[1:]), count, packed)
                     count += 1
             else:
                 for columns in rows:
                     reducing.add(columns, count)
                     count += 1
                 if len(reducing.states) >= AT_ONCE:
-                    yield from reducing.out()
+                    yield from out(reducing)
         if reducing is not None:
-            yield from reducing.out()
+            yield from out(reducing)
     except XStreamError as failure:
         yield SentRow([failure_key(unit)], count, dumps(failure))
 
 
-def _to_all(unit: int, columns: Columns) -> list[str]:
-    return [f"{unit}"]
+class Lots:
+    """The rows that a range has for everybody: lots of them, each with the number of its first, or an error."""
+
+    def __init__(self, group: Group, fresh: Callable[[], State], part: int) -> None:
+        self.part, self.batch, self.count = part, 0, 0
+        self.reducing = _Reducing(fresh) if isinstance(group.inner, Reduce) else None
+        self.failed = False
+
+    def take(self, items: Iterable[Item]) -> Iterator[tuple[int, bytes]]:
+        """The items of the next batch."""
+        if self.failed:
+            return
+        try:
+            rows = [_columns(item) for item in items]
+            first, self.count = self.count, self.count + len(rows)
+            if self.reducing is None:
+                if rows:
+                    yield first, sent_together(rows, self.part, self.batch)
+                self.batch += 1
+                return
+            for number, columns in enumerate(rows, first):
+                self.reducing.add(columns, number)
+            if len(self.reducing.states) >= AT_ONCE:
+                yield from self.out()
+        except XStreamError as failure:
+            self.failed = True
+            yield FAILED, dumps(failure)
+
+    def out(self) -> Iterator[tuple[int, bytes]]:
+        """What is left."""
+        if self.reducing is not None and self.reducing.states:
+            yield 0, pickle.dumps(list(self.reducing.out()), pickle.HIGHEST_PROTOCOL)
 
 
 def _columns(item: Item) -> Columns:
@@ -87,8 +123,8 @@ def _columns(item: Item) -> Columns:
 class _Reducing:
     """Rows of one key, reduced where they are found."""
 
-    def __init__(self, unit: int, fresh: Callable[[], State], named: Callable[[int, Columns], list[str]]) -> None:
-        self.unit, self.fresh, self.named = unit, fresh, named
+    def __init__(self, fresh: Callable[[], State]) -> None:
+        self.fresh = fresh
         self.states: dict[Any, tuple[int, Columns, State, list[XStreamError]]] = {}
 
     def add(self, columns: Columns, number: int) -> None:
@@ -104,11 +140,10 @@ class _Reducing:
             except XStreamError as failure:
                 found[3].append(failure)
 
-    def out(self) -> Iterator[SentRow]:
+    def out(self) -> Iterator[tuple[int, Partial, Columns]]:
+        """The groups so far: the number of the first row, what the rows come to, and their keys."""
         for number, keys, state, failures in self.states.values():
-            made = Partial(partial_of(state), failure=failures[0] if failures else None)
-            # Atomic values and what sums are made of: nothing that has to be sent with care.
-            yield SentRow(self.named(self.unit, keys), number, pickle.dumps((made, keys), pickle.HIGHEST_PROTOCOL))
+            yield number, Partial(partial_of(state), failure=failures[0] if failures else None), keys
         self.states.clear()
 
 
@@ -187,6 +222,7 @@ class Found:
     def __init__(self, unit: int, group: Group, fresh: Callable[[], State], asked: set[str] | None) -> None:
         self.unit, self.group, self.fresh, self.asked = unit, group, fresh, asked
         self.rows: list[Row] = []
+        self.lots: list[tuple[int, int, bytes]] = []
         self.received = Received()
         self.failure: XStreamError | None = None
 
@@ -198,20 +234,42 @@ class Found:
             value, *keys = self.received.row(packed)
         self.rows.append(Row(place, value, keys))
 
+    def take(self, part: int, first: int, packed: bytes) -> None:
+        """A lot comes; it is opened when something is looked up."""
+        if first == FAILED:
+            self.fail(packed)
+        else:
+            self.lots.append((part, first, packed))
+
+    def _open(self) -> None:
+        for part, first, packed in self.lots:
+            if isinstance(self.group.inner, Reduce):
+                self.rows += [Row((part, number), value, keys) for number, value, keys in loads(packed)]
+            else:
+                rows = enumerate(self.received.rows(packed), first)
+                self.rows += [Row((part, number), value, keys) for number, (value, *keys) in rows]
+        self.lots.clear()
+        self._arrange()
+
     def fail(self, packed: bytes) -> None:
         """A row could not be made."""
         self.failure = self.failure or loads(packed)
 
     def function(self) -> FunctionItem:
         """The unit's value, when all that are to come have come."""
+        self._arrange()
+        return FunctionItem(None, len(self.group.keys), self._ask)
+
+    def _arrange(self) -> None:
         self.rows.sort(key=lambda row: row.place)
         self.received.arrange()
-        return FunctionItem(None, len(self.group.keys), self._ask)
 
     def _ask(self, args: list[list[Item]]) -> list[Item]:
         values = [atomize(arg) for arg in args]
         if self.failure is not None:
             raise self.failure
+        if self.lots:
+            self._open()
         if not all(values):
             return self._reduced([])
         if len(values) == 1 and len(values[0]) == 1 and type(values[0][0]) in TEXTUAL and self.columns[0].textual:

@@ -9,7 +9,7 @@ Places are (part, number): the number of the range in the document, and that of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from operator import itemgetter
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 _ASKS: Final = "part int, block long, key string, packed binary"
 """A block has a row with what it is, and one for each key it asks for."""
 _ROWS: Final = "key string, unit int, of int, place long, row binary"
+_LOTS: Final = "unit int, part int, first long, packed binary"
+"""A lot that is null: there are too many."""
 _GROUPS: Final = "key int, part int, turn int, packed binary"
 _TOLD: Final = "kind string, value string"
 _ASK_TOGETHER: Final = 256
@@ -135,12 +137,33 @@ class Operators:
         def consume(part: int, work: Work, evaluation: Evaluation, batches: Batches) -> Iterator[Any]:
             out = Writer(_ROWS)
             fresh = fresh_of(work.plan, evaluation, variable)
-            for row in sent(number, group, fresh, part, batches, variable in work.plan.joined):
+            for row in sent(number, group, fresh, part, batches):
                 for key in row.keys:
                     yield from out.put(key, number, part, row.number, row.packed)
             yield from out.out()
 
         return self.over_items(variable, consume, _ROWS)
+
+    def lots(self, variables: Sequence[VarName], most: int | None) -> DataFrame:
+        """All rows of some units of one pass, for everybody. Of those that are more than ``most`` bytes, no more come.
+
+        Only the first may be joined with what it looks up itself: then it is the only one.
+        """
+        first, *others = variables
+
+        def scanned(number: int, parts: Any) -> Iterator[Any]:
+            with seldom_collecting():
+                yield from _few(number, work.lots(parts, number, *others), most, len(variables))
+
+        def joined(part: int, work: Work, evaluation: Evaluation, batches: Batches) -> Iterator[Any]:
+            own, lots = work.plan.numbers[first], work.new_lots(evaluation, first, part)
+            given = chain(chain.from_iterable(lots.take(items) for items in batches), lots.out())
+            yield from _few(part, ((own, *lot) for lot in given), most, 1)
+
+        if first in self.plan.joins:
+            return self.over_items(first, joined, _LOTS)
+        work = self.work(first)
+        return over_tasks(self.spark, self.tasks(self.plan.scan(first).source), scanned, _LOTS)
 
     def partials(self, variable: VarName) -> DataFrame:
         """What each range contributes to a unit whose items look something up."""
@@ -292,6 +315,21 @@ class Operators:
 
 
 # ------------------------------------------------------------------------------------------------------ rows of tasks
+
+
+def _few(part: int, lots: Iterable[tuple[int, int, bytes]], most: int | None, units: int) -> Iterator[Any]:
+    """Lots of some units as rows of a part; of a unit that has too many, this much. It ends when all have."""
+    out, sizes, many = Writer(_LOTS), dict[int, int](), set[int]()
+    for unit, first, packed in lots:
+        sizes[unit] = sizes.get(unit, 0) + len(packed)
+        if most is None or sizes[unit] <= most:
+            yield from out.put(unit, part, first, packed)
+        elif unit not in many:
+            many.add(unit)
+            yield from out.put(unit, part, first, None)
+            if len(many) == units:
+                break
+    yield from out.out()
 
 
 def _asks(out: Writer, part: int, block: int, made: Block, keys: list[str]) -> Iterator[Any]:

@@ -6,7 +6,8 @@ exchange of rows by key here. A unit is
 
 * *joined*: its rows go to who asks for their keys. All who look something up in it say beforehand what they will ask
   for (:mod:`~xstreamcast.spark.rest.relational.asks`), and both sides have keys of one kind;
-* *broadcast*: its value, or all its rows, goes to every task that needs it;
+* *broadcast*: its value, or all its rows, goes to every task that needs it, as do the rows of a joined one that turn
+  out to be few;
 * or an answer's part: its items go to the answer in document order, sorted, or by groups.
 """
 
@@ -33,7 +34,7 @@ from xstreamcast.plan.algebra import (
 )
 from xstreamcast.plan.decompose.plan import plan, targets
 from xstreamcast.plan.passes.variables import free
-from xstreamcast.plan.projection.project import project
+from xstreamcast.plan.projection.project import merge, project
 from xstreamcast.run.continuous.adjust.collect import specs_of
 from xstreamcast.run.evaluate import Executable
 from xstreamcast.run.runtime.order import OrderSpec
@@ -94,8 +95,10 @@ class Part:
 class Relational:
     """A plan, and what Spark does of it."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, known: frozenset[VarName] = frozenset()) -> None:
         self.plan = plan
+        self.known = known
+        """Units that could be joined, and are not: their rows are known to be few."""
         self.units = {unit.variable: unit for step in plan.passes for unit in step.units}
         self.numbers = {variable: number for number, variable in enumerate(self.units)}
         self.joined: frozenset[VarName] = frozenset()
@@ -104,7 +107,7 @@ class Relational:
         self.body_joins: dict[VarName, Asks] = {}
         """What the body of its groups does."""
         self._parts: dict[VarName, Part] = {}
-        self._scans: dict[VarName, Pass] = {}
+        self._scans: dict[tuple[VarName, ...], Pass] = {}
         self._decide()
         self._whole()
 
@@ -121,6 +124,10 @@ class Relational:
         ]
         output = [whole[part.variable] if isinstance(part, Unit) else part for part in self.plan.output]
         self.plan = replace(self.plan, passes=tuple(passes), output=tuple(output))
+
+    def knowing(self, known: frozenset[VarName]) -> Relational:
+        """The same plan where the rows of some units are known to be few."""
+        return Relational(self.plan, known) if known != self.known else self
 
     @cached_property
     def code(self) -> PlanCode:
@@ -160,20 +167,23 @@ class Relational:
         """The units whose values a unit is given."""
         return [need for need in self.numbers if need in self.units[variable].needs and need not in self.joined]
 
-    def scan(self, variable: VarName) -> Pass:
-        """One scan for one unit."""
-        made = self._scans.get(variable)
+    def scan(self, *variables: VarName) -> Pass:
+        """One scan for one unit, or for several of one pass."""
+        made = self._scans.get(variables)
         if made is None:
-            made = self._scans[variable] = self._scan(variable)
+            made = self._scans[variables] = self._scan(variables)
         return made
 
-    def _scan(self, variable: VarName) -> Pass:
-        unit = self.units[variable]
-        step = next(step for step in self.plan.passes if unit in step.units)
-        wanted = targets(self.plan.module, [unit])
-        if variable in self.joined:
-            wanted = narrowed(wanted, self._seen.get(step.source.variable, ()))
-        return Pass(step.source, (unit,), wanted)
+    def _scan(self, variables: tuple[VarName, ...]) -> Pass:
+        units = tuple(self.units[variable] for variable in variables)
+        step = next(step for step in self.plan.passes if units[0] in step.units)
+        found: list[tuple[Target, ...]] = []
+        for unit in units:
+            wanted = targets(self.plan.module, [unit])
+            if unit.variable in self.joined or unit.variable in self.known:
+                wanted = narrowed(wanted, self._seen.get(step.source.variable, ()))
+            found.append(wanted)
+        return Pass(step.source, units, found[0] if len(found) == 1 else merge(*found))
 
     @cached_property
     def _seen(self) -> dict[VarName, tuple[Target, ...]]:
@@ -201,7 +211,8 @@ class Relational:
     # ---------------------------------------------------------------------------------------------- who is joined
 
     def _decide(self) -> None:
-        candidates = {name for name, unit in self.units.items() if isinstance(unit.reduction, Group)}
+        grouped = {name for name, unit in self.units.items() if isinstance(unit.reduction, Group)}
+        candidates = grouped - self.known
         for part in self.plan.output:
             if not isinstance(part, Unit):
                 candidates -= free(part)

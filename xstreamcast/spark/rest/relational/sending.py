@@ -1,11 +1,12 @@
-"""Rows that travel by themselves, with the nodes they name and no more of the document than those.
+"""Rows that travel, by themselves or together, with the nodes they name and no more of the document than those.
 
 A node is cut out of its tree together with the elements around it and their attributes. Nodes of several rows that lie
 within each other are cut out as one *cluster*: wherever rows of it meet again they have one tree, so that a node that
 comes by two ways is one node. The name of a cluster is its place in the document, which is the order of their trees.
 
 What is cut out is a shape and values (:mod:`~xstreamcast.spark.rest.shapes`): of records that look alike, no more is
-written of each than its values.
+written of each than its values. Rows of a batch that all go the same way share the trees they name: a tree that they
+name most of goes as it is.
 """
 
 from __future__ import annotations
@@ -13,19 +14,27 @@ from __future__ import annotations
 import pickle
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any, Final
+from zlib import compress, decompress
 
 from xstreamcast.model.atomic import Item, Untyped
 from xstreamcast.model.names import ATTRIBUTE
 from xstreamcast.model.tree import Node, Tree
-from xstreamcast.spark.rest.shapes import declarations, remembered, tree_of, written
+from xstreamcast.scan.octets import Octets
+from xstreamcast.spark.rest.projection import Projected, joined, packed_tree
+from xstreamcast.spark.rest.shapes import declarations, remembered, shape_of, tree_of, written
 from xstreamcast.spark.transport import dumps, loads
 
 Cluster = tuple[int, ...]
 Columns = list[list[Item]]
+Sent = tuple[Cluster, bytes | Projected, list[str | None]]
+"""The name of a cluster, its shape and its values; of a batch document its columns, and where it is from."""
 _PLAIN: Final = frozenset((str, int, float, bool))
+_MOST: Final = 4
+"""A tree goes as it is if more than one row of so many is named."""
 
 
 def sent_rows(rows: Sequence[Columns], *place: int) -> list[bytes]:
@@ -33,41 +42,78 @@ def sent_rows(rows: Sequence[Columns], *place: int) -> list[bytes]:
 
     In a row a node is the pair of the number of its cluster and its row there, an untyped value a tuple of one text.
     """
+    named = _named(rows)
+    cuts = {tree: _Cuts(tree, named[tree], (*place, number)) for number, tree in enumerate(sorted(named))}
+    made: list[bytes] = []
+    for columns in rows:
+        packing = _Packing(cuts)
+        packed = [packing.items(items) for items in columns]
+        made.append(packing.done(packed))
+    return made
+
+
+def sent_together(rows: Sequence[Columns], *place: int) -> bytes:
+    """The same rows, all in one: column by column, what they have one after the other, and how many each has."""
+    named = _named(rows)
+    cuts: dict[Tree, _Cuts | _Whole] = {}
+    for number, tree in enumerate(sorted(named)):
+        made = _Cuts(tree, named[tree], (*place, number))
+        covered = sum([tree.size[top] + 1 for top in made.tops])
+        cuts[tree] = _Whole(tree, made.place) if _MOST * covered >= len(tree) else made
+    packing = _Packing(cuts)
+    packed = [(packing.items(list(chain.from_iterable(column))), _counts(column)) for column in zip(*rows, strict=True)]
+    return compress(packing.done(packed), 1)
+
+
+def _counts(column: Sequence[list[Item]]) -> array[int] | None:
+    """How many items each row has; None: one."""
+    counts = array("i", map(len, column))
+    return None if counts.count(1) == len(counts) else counts
+
+
+def _named(rows: Iterable[Columns]) -> dict[Tree, set[int]]:
+    """The nodes of some rows, by tree."""
     named: dict[Tree, set[int]] = {}
     for columns in rows:
         for items in columns:
             for item in items:
                 if isinstance(item, Node):
                     named.setdefault(item[0], set()).add(item[1])
-    cuts = {tree: _Cuts(tree, named[tree], (*place, number)) for number, tree in enumerate(sorted(named))}
-    made: list[bytes] = []
-    for columns in rows:
-        own: dict[Cluster, int] = {}
-        clusters: list[tuple[Cluster, bytes, list[str | None]]] = []
-        packed: list[list[Any]] = []
-        plain = True
-        for items in columns:
-            out: list[Any] = []
-            for item in items:
-                kind = type(item)
-                if kind is Untyped:
-                    out.append((str(item),))
-                elif kind in _PLAIN:
-                    out.append(item)
-                elif isinstance(item, Node):
-                    cut, at = cuts[item[0]].out(item[1])
-                    index = own.setdefault(cut[0], len(clusters))
-                    if index == len(clusters):
-                        clusters.append(cut)
-                    out.append((index, at))
-                else:
-                    plain = False
-                    out.append(item)
-            packed.append(out)
-        row = clusters, packed
+    return named
+
+
+class _Packing:
+    """Items in the form that travels, and the clusters that their nodes are in."""
+
+    def __init__(self, cuts: Mapping[Tree, _Cuts | _Whole]) -> None:
+        self.cuts = cuts
+        self.numbers: dict[Cluster, int] = {}
+        self.clusters: list[Sent] = []
+        self.plain = True
+
+    def items(self, items: list[Item]) -> list[Any]:
+        out: list[Any] = []
+        for item in items:
+            kind = type(item)
+            if kind is Untyped:
+                out.append((str(item),))
+            elif kind in _PLAIN:
+                out.append(item)
+            elif isinstance(item, Node):
+                cut, at = self.cuts[item[0]].out(item[1])
+                index = self.numbers.setdefault(cut[0], len(self.clusters))
+                if index == len(self.clusters):
+                    self.clusters.append(cut)
+                out.append((index, at))
+            else:
+                self.plain = False
+                out.append(item)
+        return out
+
+    def done(self, packed: Any) -> bytes:
+        made = self.clusters, packed
         # What is made of texts and numbers needs no care, and nothing is called for it.
-        made.append(pickle.dumps(row, pickle.HIGHEST_PROTOCOL) if plain else dumps(row))
-    return made
+        return pickle.dumps(made, pickle.HIGHEST_PROTOCOL) if self.plain else dumps(made)
 
 
 class Received:
@@ -79,24 +125,41 @@ class Received:
     def row(self, data: bytes) -> Columns:
         """The columns of a row."""
         clusters, packed = loads(data)
+        trees = self._trees(clusters)
+        return [_items(items, trees) for items in packed]
+
+    def rows(self, data: bytes) -> list[Columns]:
+        """Rows that were sent together."""
+        clusters, packed = loads(decompress(data))
+        trees = self._trees(clusters)
+        columns: list[list[list[Item]]] = []
+        for flat, counts in packed:
+            items = _items(flat, trees)
+            if counts is None:
+                columns.append([[item] for item in items])
+            else:
+                left = iter(items)
+                columns.append([list(islice(left, count)) for count in counts])
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def _trees(self, clusters: list[Sent]) -> list[Tree]:
         trees: list[Tree] = []
         for name, shape, values in clusters:
             tree = self.trees.get(name)
             if tree is None:
-                tree = self.trees[name] = tree_of(shape, values)
+                made = tree_of(shape, values) if isinstance(shape, bytes) else joined([shape], values[0])
+                tree = self.trees[name] = made
             trees.append(tree)
-        return [
-            [
-                x if type(x) is not tuple else Untyped(x[0]) if len(x) == 1 else Node((trees[x[0]], x[1]))
-                for x in items
-            ]
-            for items in packed
-        ]  # fmt: skip
+        return trees
 
     def arrange(self) -> None:
         """Put the trees in document order."""
         for name in sorted(self.trees):
             self.trees[name].come_last()
+
+
+def _items(packed: list[Any], trees: list[Tree]) -> list[Item]:
+    return [x if type(x) is not tuple else Untyped(x[0]) if len(x) == 1 else Node((trees[x[0]], x[1])) for x in packed]
 
 
 # ------------------------------------------------------------------------------------------------------ cut out
@@ -115,16 +178,31 @@ class _Around:
 _NOTHING: Final = _Around([], [], (), [])
 
 
+class _Whole:
+    """A tree that goes as it is."""
+
+    def __init__(self, tree: Tree, place: Cluster) -> None:
+        scanned = isinstance(tree.octets, Octets) and not tree.dtd
+        self.sent: Sent = (
+            ((*place, 0), packed_tree(tree), [tree.document_uri])
+            if scanned
+            else ((*place, 0), shape_of(tree), tree.value)
+        )
+
+    def out(self, row: int) -> tuple[Sent, int]:
+        return self.sent, row
+
+
 class _Cuts:
     """The clusters of a tree, for nodes of which some rows are named."""
 
     def __init__(self, tree: Tree, rows: Iterable[int], place: Cluster) -> None:
         self.tree, self.place = tree, place
         self.tops = _clusters(tree, rows)
-        self.made: dict[int, tuple[tuple[Cluster, bytes, list[str | None]], int]] = {}
+        self.made: dict[int, tuple[Sent, int]] = {}
         self.around: dict[int, _Around] = {}
 
-    def out(self, row: int) -> tuple[tuple[Cluster, bytes, list[str | None]], int]:
+    def out(self, row: int) -> tuple[Sent, int]:
         """The cluster that a row is in (its name, shape and values), and the row's number there."""
         top = self.tops[bisect_right(self.tops, row) - 1]
         known = self.made.get(top)

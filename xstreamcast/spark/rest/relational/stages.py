@@ -23,7 +23,9 @@ _ITEMS: Final = f"{_RANGES} give the items"
 _BLOCKS: Final = f"{_RANGES} send blocks of records, and the keys that they ask for"
 _JOIN: Final = (
     "left join by key: exchange and sort-merge, or broadcast where Spark finds a side small; then exchange by range "
-    "and sort by block, so that records meet what they asked for in document order"
+    "and sort by block, so that records meet what they asked for in document order. Rows that are no more than "
+    "spark.sql.autoBroadcastJoinThreshold are found before, by one scan for all of them, and go to all tasks: then "
+    "nothing is exchanged"
 )
 _GROUPS: Final = f"{_RANGES} send groups by key, their aggregates as partial results"
 _MET: Final = "exchange by key, sort; merge the groups of equal keys, in document order"

@@ -125,7 +125,11 @@ class Work:
         evaluation = self.evaluation()
         units = self.variable, *others
         taking = [
-            (self.plan.numbers[unit], UnitRun(evaluation, self.plan.part(unit).code), self.new_lots(evaluation, unit, number))
+            (
+                self.plan.numbers[unit],
+                UnitRun(evaluation, self.plan.part(unit).code),
+                self.new_lots(evaluation, unit, number),
+            )
             for unit in units
         ]
         for batch in self.batches(parts, *others):
