@@ -49,6 +49,16 @@ def fragments(factor: float, order: Order = "document") -> Path:
     return path
 
 
+def credit(factor: float) -> Path:
+    """Accounts with their transactions: versions and events, in each other, in fragments of their own."""
+    from xstreamcast.cli.generate import generate
+
+    path = folder() / f"credit-{factor}.stream.xml"
+    if not path.exists():
+        generate("credit", str(path), factor=factor, updates=round(5000 * factor))
+    return path
+
+
 def record(number: int, value: int) -> bytes:
     """The content of a region of the plain stream."""
     text = f"<b><x>{value}</x><k>key{number % 997}</k><t>what is said of {number}</t></b>"

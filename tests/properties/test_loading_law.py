@@ -67,21 +67,57 @@ def test_so_it_is_where_fragments_are_plain_and_stand_in_runs(
     assert stood, "otherwise this says nothing about runs"
 
 
-def _follow(case: Case, steps: list[Step], at: int, folder: Path) -> int:
-    """Hold a query against the one from scratch, after a file of the first steps and after each one behind them.
+NESTED = (
+    *FORMS,
+    'stream("s")//{0}[count(*) > 1]/@*',
+    'for $e in stream("s")//{0} where sum($e//{1}/string-length()) > 1 return <e>{{ $e/@*, count($e/*) }}</e>',
+    'for $e in stream("s")//{0} return <e from="{{ $e/@vtFrom }}">{{ count($e//{1}), $e/{1}[last()]/@vtTo }}</e>',
+    'for $e in stream("s")//{0} where some $i in $e/{1} satisfies $i/* return <e>{{ $e/{1} }}</e>',
+    'max(for $e in stream("s")//{0} return count($e//{1}))',
+    'stream("s")//{0}/..',
+    'count(stream("s")//{0}/ancestor::*)',
+    'stream("s")//{0}//{1}/@vtFrom/string()',
+    'for $e in stream("s")//{0}#[last] return string-join($e//{1}, ",")',
+    'count(stream("s")//*)',
+)
+"""… with much in their holes, and times."""
+
+
+@pytest.mark.parametrize("block", range(12))
+def test_so_it_is_where_fragments_have_times_and_are_in_each_other(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inflow, "_kernel_from", lambda: 1)
+    monkeypatch.setattr(bulk, "TOGETHER", 200)
+    stood = 0
+    for seed in range(9400 + 10 * block, 9410 + 10 * block):
+        r = Random(seed)
+        shape = draw_shape(r)
+        while not shape.declared or shape.unnamed or shape.late or not shape.timed:
+            shape = draw_shape(r)
+        steps = [Step("s", wire) for wire in Writer(r, shape).write(24)]
+        names = sorted({tag.name for tag in shape.tags.values()})
+        case = Case(r.choice(NESTED).format(r.choice(names), r.choice(names)), tuple(steps))
+        stood += _follow(case, steps, r.randint(len(steps) // 2, len(steps)), tmp_path, r.randint(1, 3))
+    assert stood, "otherwise this says nothing about runs"
+
+
+def _follow(case: Case, steps: list[Step], at: int, folder: Path, files: int = 1) -> int:
+    """Hold a query against the one from scratch, after some files of the first steps and after each one behind them.
 
     How many fragments have stood in runs.
     """
     scratch = Scratch(case.query, case.clock)
     followed = Followed(xstreamcast.continuous(case.query, clock=case.clock))
-    files: dict[str, list[str]] = {}
+    brought: dict[tuple[int, str], list[str]] = {}
     stood = 0
-    for step in steps[:at]:
+    for number, step in enumerate(steps[:at]):
         scratch.take(step)
-        files.setdefault(step.stream, []).append(step.wire)
-    for stream, wires in files.items():
-        (folder / stream).write_text("\n".join(wires))
-        followed.show(followed.query.load(str(folder / stream), stream))
+        brought.setdefault((number * files // at, step.stream), []).append(step.wire)
+    for number, ((_, stream), wires) in enumerate(brought.items()):
+        file = folder / f"{len(list(folder.iterdir()))}.{number}"  # contents stay in their files
+        file.write_text("\n".join(wires))
+        followed.show(followed.query.load(str(file), stream))
         stood += followed.query.state()["streams"].get(stream, {}).get("in_runs", 0)
     for step in (None, *steps[at:]):
         if step is not None:

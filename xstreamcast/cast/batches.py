@@ -200,7 +200,7 @@ class FragmentBatch:
                 brings = kind(region=region, doc=doc, tsid=tag, version=number, valid_time=at, content=content)
             opened = None
             if good:
-                within, plain = (None, True) if simple else self._within(k, begin)
+                within, plain = (None, True) if simple else self._marks_of(k)
                 opened = (
                     Opened(data, begin, to, within, contexts, plain)
                     if self.held
@@ -208,33 +208,47 @@ class FragmentBatch:
                 )
             yield brings, place, begin - start, end - start, opened
 
-    def _within(self, k: int, begin: int) -> tuple[Any, bool]:
-        """The marks of a content, counted from its beginning, and whether nothing is declared at any of them."""
+    @cached_property
+    def _within(self) -> tuple[Table, list[int], list[bool]]:
+        """The marks of all contents, each counted from its content's beginning; where those of a content begin; and
+        whether nothing is declared at any of them."""
         marks = self.marks
-        within = marks.rows[marks.offsets[k] : marks.offsets[k + 1]].copy()
-        within[:, [M_START, M_END]] -= begin
-        return within, bool(marks.plain[within[:, M_CONTEXT]].all())
+        rows = marks.rows.copy()
+        lengths = np.diff(marks.offsets)
+        rows[:, M_START : M_END + 1] -= np.repeat(self.begin, lengths)[:, None]
+        declares = np.concatenate(([0], np.cumsum(~marks.plain[rows[:, M_CONTEXT]])))
+        return rows, marks.offsets.tolist(), (np.diff(declares[marks.offsets]) == 0).tolist()
 
-    def firsts(self, chosen: Sequence[int], tags: Iterable[int]) -> Any:
-        """Which of the chosen changes just send a content of some tags, without a version, and have been read."""
+    def _marks_of(self, k: int) -> tuple[Any, bool]:
+        rows, offsets, plain = self._within
+        return rows[offsets[k] : offsets[k + 1]].copy(), plain[k]
+
+    def sent(self, chosen: Sequence[int], tags: Iterable[int], versions: bool) -> Any:
+        """Which of the chosen changes just send a content of some tags, and have been read; with ``versions``, or those
+        without."""
         changes = self._changes[chosen]
-        plain = (changes[:, OPENED] != 0) & (changes[:, VERSION] == NONE) & np.isin(changes[:, KIND], _SENDS)
+        plain = (changes[:, OPENED] != 0) & np.isin(changes[:, KIND], _SENDS)
+        if not versions:
+            plain &= changes[:, VERSION] == NONE
         plain &= np.isin(changes[:, TSID], np.array([tag for tag in tags if tag in self.watched], np.int64))
         plain &= ~np.isin(np.asarray(chosen), [*self.docs, *self.inline])
         return plain
 
-    def contents(self, chosen: Sequence[int]) -> Iterator[tuple[int, int, Place, Opened]]:
-        """Of changes that are all ``firsts``: the region, the tag, the place and the content of each."""
+    def contents(self, chosen: Sequence[int]) -> Iterator[tuple[int, int, int, int | None, Instant, Place, Opened]]:
+        """Of changes that are all ``sent``: which it is, the region, the tag, the version, the time, the place and the
+        content of each."""
         data, contexts, source, base = self.buffer.data, self.marks.contexts, self.source, self.offset
         simply = _simple(self._changes, self.marks)[chosen].tolist()
-        columns = self._changes[chosen][:, [REGION, TSID, START, BEGIN, TO]].T.tolist()
-        for k, region, tsid, start, begin, to, simple in zip(chosen, *columns, simply, strict=True):
-            within, plain = (None, True) if simple else self._within(k, begin)
+        columns = self._changes[chosen][:, [REGION, TSID, VERSION, TIME, START, BEGIN, TO]].T.tolist()
+        for k, region, tsid, version, time, start, begin, to, simple in zip(chosen, *columns, simply, strict=True):
+            within, plain = (None, True) if simple else self._marks_of(k)
             if self.held:
                 opened = Opened(data, begin, to, within, contexts, plain)
             else:
                 opened = Opened(bytes(data[begin:to]), 0, to - begin, within, contexts, plain)
-            yield region, tsid, Place(source, None, None, base + start), opened
+            number = version if version >= 0 else None
+            at = time if time != NO_TIME else BEGINNING
+            yield k, region, tsid, number, at, Place(source, None, None, base + start), opened
 
 
 def _simple(changes: Any, marks: Marks) -> Any:

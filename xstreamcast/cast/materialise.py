@@ -22,7 +22,7 @@ from xstreamcast.cast.reader import read_batches
 from xstreamcast.cast.regions import Filling, Region, Regions, Report
 from xstreamcast.errors import error
 from xstreamcast.model.change import ROOT
-from xstreamcast.model.content import ATTRIBUTE, Hole, Mutable, Opened, Piece, TopTag, declarations
+from xstreamcast.model.content import Hole, Mutable, Opened, Piece, TopTag, declarations, without_lifespan
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import Arrival
 from xstreamcast.model.framing import FRAGMENT_LIMIT
@@ -46,11 +46,12 @@ class View:
     lifespans: bool = True
 
 
-_BORDER = b">]\n"
+BORDER = b">]\n"
 
 
-def _across(last: bytes, piece: bytes) -> bytes:
-    """Text that begins a region, made safe beside the text before it: neither ``]]>`` nor ``\\r\\n`` may come about."""
+def across(last: bytes, piece: bytes) -> bytes:
+    """Text that begins where a region begins or ends, made safe beside the text before it: neither ``]]>`` nor
+    ``\\r\\n`` may come about."""
     if piece[0] == 10 and last[-1:] == b"\r":
         return b"&#10;" + piece[1:]
     together = last + piece[:2]
@@ -137,8 +138,8 @@ class _Splice:
             if step is None:
                 stack.pop()
             elif isinstance(step, bytes):
-                if step and step[0] in _BORDER and last[-1:] in b"]\r":
-                    step = _across(last, step)
+                if step and step[0] in BORDER and last[-1:] in b"]\r":
+                    step = across(last, step)
                 yield step
                 last = (last + step)[-2:] if len(step) < 2 else step[-2:]
             else:
@@ -248,9 +249,8 @@ class _Splice:
         # Attributes first, as get_fillers writes them: its own, then the lifespan.
         closing = 2 if tail.endswith(b"/>") else 1
         attributes, end = tail[:-closing].rstrip(), tail[-closing:]
-        if span and (b"vtFrom" in attributes or b"vtTo" in attributes):
-            own = ATTRIBUTE.finditer(attributes)
-            attributes = b"".join(match[0] for match in own if match[1] not in (b"vtFrom", b"vtTo"))
+        if span:
+            attributes = without_lifespan(attributes)
         return tag.head + declarations(names) + attributes + span + end
 
     def say(self, code: str, message: str, holder: Filling) -> None:

@@ -91,6 +91,8 @@ class Region:
     frozen: bool = False
     frozen_version: int | None = None
     dead: bool = False
+    replaced: bool = False
+    """Whether some event came instead of others."""
 
     @property
     def plain(self) -> bool:

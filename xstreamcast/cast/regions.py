@@ -10,7 +10,6 @@ and versions of one hole, regions inside regions, reuse of ids, frozen and dead 
 from __future__ import annotations
 
 import gc
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -88,38 +87,6 @@ class Regions(Contents):
         finally:
             if collecting:
                 gc.enable()
-
-    def are_firsts(self, batch: FragmentBatch, chosen: Sequence[int]) -> list[bool]:
-        """Which changes of a batch are the first filling of a region, without a time, and all that is said of it."""
-        structure = self.structure
-        if structure is None or batch.structure is not structure or self.waiting:
-            return [False] * len(chosen)
-        tags = [tsid for tsid, tag in structure.tags.items() if not tag.timed]
-        regions, plain = batch.region[chosen].tolist(), batch.firsts(chosen, tags).tolist()
-        table, said = self.table, Counter(regions) if len(set(regions)) < len(regions) else None
-        return [
-            first and ("", number) not in table and (said is None or said[number] == 1)
-            for first, number in zip(plain, regions, strict=True)
-        ]
-
-    def fill_firsts(self, batch: FragmentBatch, chosen: Sequence[int]) -> list[tuple[int, Filling]] | None:
-        """Take in changes of a batch at one go, which :meth:`are_firsts`; None if there is no room in memory.
-
-        It is what :meth:`apply_batch` comes to, without a change as an object.
-        """
-        size = int((batch.to[chosen] - batch.begin[chosen]).sum())
-        if not (batch.held or self.kept + size < self.budget):
-            return None
-        table, filled = self.table, []
-        for number, tsid, place, opened in batch.contents(chosen):
-            filling = Filling(opened, b"", tsid, None, place)
-            table["", number] = Region(number, filling)
-            filled.append((number, filling))
-            if not batch.held:
-                filling.size = opened.to
-                self.kept += opened.to
-        self.now = max(self.now, batch.latest(chosen))
-        return filled
 
     def apply(self, item: Change | Structure | Diagnostic, place: Place | None = None, inside: int = 0) -> None:
         """Take in what a stream brought. A fault concerns the change it is in and nothing else.
@@ -351,7 +318,10 @@ class Regions(Contents):
         A replacement comes instead of those at its instant that are not newer, be it that they come later.
         """
         at = START if change.valid_time is None else change.valid_time
-        known = [(key, one) for key, one in region.events.items() if key[:2] == (change.tsid, at)]
+        known = []
+        if region.replaced or isinstance(change, Replace):
+            known = [(key, one) for key, one in region.events.items() if key[:2] == (change.tsid, at)]
+            region.replaced = True
         for _, one in known:
             if isinstance(one, Replacing) and _older(change.version, one.version):
                 self.diagnose("XSC0025", "note", f"older than version {one.version}; no effect", place, change)

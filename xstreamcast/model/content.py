@@ -236,6 +236,13 @@ def has_only_root(content: Content) -> bool:
     return not before.strip() and not (isinstance(last, bytes) and last.rstrip().endswith((b"-->", b"?>")))
 
 
+def without_lifespan(attributes: bytes) -> bytes:
+    """The attributes of a start tag, without those that tell a lifespan: another one comes in their place."""
+    if b"vtFrom" not in attributes and b"vtTo" not in attributes:
+        return attributes
+    return b"".join(match[0] for match in ATTRIBUTE.finditer(attributes) if match[1] not in (b"vtFrom", b"vtTo"))
+
+
 def declarations(names: Mapping[str, str]) -> bytes:
     """Namespace declarations as attributes."""
     return b"".join(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from xstreamcast.errors import Place, error, quoted
@@ -96,13 +97,17 @@ def format_instant(instant: Instant) -> str:
     if instant == NOW:
         return "now"
     days, rest = divmod(instant, _DAY)
-    year, month, day = civil_from_days(days)
     seconds, fraction = divmod(rest, _SECOND)
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
-    sign = "-" if year < 0 else ""
-    text = f"{sign}{abs(year):04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
+    text = f"{_date(days)}T{hour:02}:{minute:02}:{second:02}"
     return text + f".{fraction:06}".rstrip("0") if fraction else text
+
+
+@lru_cache(4096)
+def _date(days: int) -> str:
+    year, month, day = civil_from_days(days)
+    return f"{'-' if year < 0 else ''}{abs(year):04}-{month:02}-{day:02}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ thread.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from queue import Empty, Queue
@@ -21,7 +20,7 @@ from xstreamcast.errors import Place, error
 from xstreamcast.model.change import Eos
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import Arrival, FragmentReader, ReaderState, read_stream
-from xstreamcast.scan.encoding import plain_xml
+from xstreamcast.scan.encoding import plain_xml, standard_input
 from xstreamcast.serve import SCHEME
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ def _as_they_come(readers: dict[str, Iterator[Arrival]], pause: float | None) ->
 
 def _read(name: str, source: str, idle: float | None, receptions: dict[str, Reception]) -> Iterator[Arrival]:
     if source == "-":
-        return read_stream(sys.stdin.buffer)
+        return read_stream(standard_input())
     if source.startswith(SCHEME):
         from xstreamcast.serve.client import parse_address, receive
         from xstreamcast.serve.reception import Reception

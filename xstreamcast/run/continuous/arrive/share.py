@@ -19,10 +19,11 @@ from xstreamcast.model.content import Content, Opened, has_one_root, has_only_ro
 from xstreamcast.model.names import ELEMENT, intern
 from xstreamcast.model.time import START
 from xstreamcast.plan.algebra import Plan, Strategy, Unit
+from xstreamcast.plan.retention import EVERYTHING
+from xstreamcast.run.continuous.arrive.at_once import AtOnce
 from xstreamcast.run.continuous.arrive.grove import Grove
 from xstreamcast.run.continuous.associate.numbers import Numbers
 from xstreamcast.run.continuous.time.clock import Pending
-from xstreamcast.run.continuous.time.fixing import Fixing
 from xstreamcast.run.continuous.time.retention import Retention
 from xstreamcast.run.streams import view_of
 
@@ -64,7 +65,7 @@ class Standing(NamedTuple):
     prolog: bool = False
 
 
-class Association(Fixing):
+class Association(AtOnce):
     """The table of one stream and those who follow it.
 
     ``changed`` counts the changes taken in, ``skipped`` those of them that nobody needs: they are not opened, nor kept.
@@ -277,18 +278,18 @@ class Association(Fixing):
 
     def _take(self, batch: FragmentBatch, rows: list[int]) -> None:
         """Take in some changes. First fillings go in together, as far as they follow one another."""
-        firsts = self.are_firsts(batch, rows)
+        simple = self.are_simple(batch, rows, self._open_ended())
         regions = batch.region[rows]
         if self.moment is not None or any(one.meets(regions) for one in (self._passed, self._purged, self.settled)):
-            firsts = [False] * len(rows)
+            simple = [False] * len(rows)
         for live in self.followers:
             live.runs.begin()
         begun = 0
-        for first, stretch in groupby(firsts):
+        for is_simple, stretch in groupby(simple):
             some = rows[begun : begun + len(list(stretch))]
             begun += len(some)
-            if first:
-                self._take_firsts(batch, some)
+            if is_simple:
+                self._take_simple(batch, some)
             else:
                 self._take_one_by_one(batch, some)
         for live in self.followers:
@@ -298,17 +299,25 @@ class Association(Fixing):
         with self.together():
             self.apply_batch(batch, rows)
 
-    def _take_firsts(self, batch: FragmentBatch, rows: list[int]) -> None:
-        filled = self.fill_firsts(batch, rows)
-        if filled is not None:
+    def _open_ended(self) -> frozenset[int]:
+        """The timed tags of which everything is kept: nothing but their times is noted of what comes."""
+        structure, kept = self.structure, self.retention.kept
+        if structure is None or self.fixed is not None or not any(live.runs.units for live in self.followers):
+            return frozenset()
+        timed = [tag.id for tag in structure.tags.values() if tag.timed]
+        return frozenset([tag for tag in timed if kept.get(tag, EVERYTHING).everything])
+
+    def _take_simple(self, batch: FragmentBatch, rows: list[int]) -> None:
+        sent = self.fill_simple(batch, rows)
+        if sent is not None:
             if ROOT in batch.region[rows]:
                 self._standing = None
             self.changed += len(rows)
             for live in self.followers:
                 live.now, live.structure = self._now, self.structure
-                live.arrive(filled)
+                live.arrive(*sent)
                 if self.fixed is not None and live.closing is not None:
-                    live.closing += [number for number, _ in filled]
+                    live.closing += [number for number, _ in sent.firsts]
         else:
             self._take_one_by_one(batch, rows)
 
@@ -390,6 +399,11 @@ class Association(Fixing):
     def leave(self, live: Live) -> None:
         """A live document follows no more."""
         self.followers = [other for other in self.followers if other is not live]
+
+    @property
+    def passed_root(self) -> bool:
+        """Whether the root itself has been passed over, as it is by who assumes that everything hangs on it."""
+        return ROOT in self._passed
 
     @property
     def standing(self) -> Standing:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT
 from xstreamcast.run.continuous.adjust.order import WIDTH, Entry
+from xstreamcast.run.continuous.associate.fragments import NO_HOLES
 from xstreamcast.run.continuous.associate.mounts import HOLE, ID, TSID, Member
 from xstreamcast.run.continuous.associate.runs import Run
 
@@ -38,9 +39,9 @@ def gather(walk: Walk, row: int, state: int, above: Above | None, around: tuple[
     units = [unit for unit in found if unit in role.below]
     if above is None or not above.plain or len(units) != 1 or units[0] not in runs.units:
         return row
-    if any(member.unit in role.reads for member in around):
-        return row
     unit = units[0]
+    if any(member.unit in role.reads for member in around) or route.is_in_another(above, unit):
+        return row
     zero, entries, holes, table = route.monoid(unit).zero, found[unit], live.holes, live.table
     names, values, sizes, kinds = tree.name, tree.value, tree.size, tree.kind
     end = row - tree.up[row] + sizes[row - tree.up[row]]
@@ -73,8 +74,7 @@ def gather(walk: Walk, row: int, state: int, above: Above | None, around: tuple[
             continue
         if number in holes or number in path:
             break
-        filling = None if region is None else region.current
-        inside = () if region is None else runs.admitted(number, region, walk.numbers, unit, state)
+        inside = NO_HOLES if region is None else runs.admitted(number, region, walk.numbers, unit, state)
         if inside is None:
             break
         if run is None or not room:
@@ -90,10 +90,10 @@ def gather(walk: Walk, row: int, state: int, above: Above | None, around: tuple[
         run.numbers.append(number)
         run.tsids.append(tsid)
         run.rows.append(row - base)
-        run.fillings.append(filling)
-        run.inside.append(inside)
+        run.fillings.append(None if region is None else next(region.fillings()))
+        run.holes.append(inside)
         room -= 1
-        if filling is not None:
+        if region is not None:
             runs.due[run] = None
             runs.gathered.add(number)
         row += size + 1

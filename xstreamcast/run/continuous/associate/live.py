@@ -10,7 +10,7 @@ O(depth · log n) for the sums.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from xstreamcast.cast.regions import Filling, Report
@@ -18,6 +18,7 @@ from xstreamcast.model.change import ROOT, Change, ContentChange, Eos
 from xstreamcast.model.content import Opened
 from xstreamcast.model.time import START, Interval, event_lifespan
 from xstreamcast.run.continuous.adjust.order import Entry, Sequence
+from xstreamcast.run.continuous.associate.fragments import Inner
 from xstreamcast.run.continuous.associate.mounting import Mounting
 from xstreamcast.run.continuous.associate.mounts import (
     Member,
@@ -100,8 +101,8 @@ class Live(Mounting):
                     self.runs.open_in(mount)
                     self._settle(mount.occurrence, [mount], [(mount.key, mount.filling, mount.lifespan)])
 
-    def arrive(self, filled: list[tuple[int, Filling]]) -> None:
-        """Regions have come, each with one filling that has no time."""
+    def arrive(self, filled: list[tuple[int, Filling]], timed: Mapping[int, list[Filling]]) -> None:
+        """Regions have come, each with one filling that has no time; and, to some, fillings with times."""
         if self.structure is not self._known:
             self._learn()
         holes, table, doc = self.holes, self.table, self.doc
@@ -111,24 +112,45 @@ class Live(Mounting):
         if self.rooted and self.runs.taking:
             filled = take_root(self.runs, filled)
         self.runs.gathered.clear()
-        known = filled if self.rooted or not self.runs.units else [one for one in filled if one[0] in holes]
-        self.ready([filling for number, filling in known if self._is_walked(number, filling)])
+        self._expect_filled(filled, timed)
+        touched: dict[int, None] = {}
         for number, filling in filled:
             if number in self.runs.gathered and number not in self.passed:
                 continue
             shown = holes.get(number)
             if shown is None or number in self.passed:
                 self._place(number, filling.tsid)
-            if shown is None or (not isinstance(shown, list) and self.runs.fill(number, filling)):
-                continue
-            places = self.at(number)
-            if len(places) == 1:
-                (occurrence,) = places
-                occurrence.region = table[doc, number]
-                if not self._record(occurrence, filling):
-                    self.sync(occurrence)
-            else:
+            if isinstance(shown, Run | Inner):
+                touched[shown.outer if isinstance(shown, Inner) else number] = None
+            elif shown is not None:
+                places = self.at(number)
+                if len(places) == 1:
+                    (occurrence,) = places
+                    occurrence.region = table[doc, number]
+                    if not self._record(occurrence, filling):
+                        self.sync(occurrence)
+                else:
+                    self.resync(number)
+        for number, fillings in timed.items():
+            if number not in holes or number in self.passed:
+                for tsid in {filling.tsid for filling in fillings}:
+                    self._place(number, tsid)
+            shown = holes.get(number)
+            if isinstance(shown, Run | Inner):
+                touched[shown.outer if isinstance(shown, Inner) else number] = None
+            elif shown is not None:
                 self.resync(number)
+        self.runs.renew(touched)
+
+    def _expect_filled(self, filled: list[tuple[int, Filling]], timed: Mapping[int, list[Filling]]) -> None:
+        """Parse together what will be walked through."""
+        holes = self.holes
+        known = filled if self.rooted or not self.runs.units else [one for one in filled if one[0] in holes]
+        walked = [filling for number, filling in known if self._is_walked(number, filling)]
+        for number, fillings in timed.items():
+            if isinstance(holes.get(number), list):
+                walked += [filling for filling in fillings if self.wants(filling.tsid, number)]
+        self.ready(walked)
 
     def _is_walked(self, number: int, filling: Filling) -> bool:
         """Whether a content that has come will be walked through."""
@@ -184,18 +206,6 @@ class Live(Mounting):
         if (tsid, begin, version) != (change.tsid, at, change.version or 0):
             return None
         return (1, at, version, tsid or 0, digest), filling, event_lifespan(at)
-
-    def resync(self, number: int) -> None:
-        """Everything that shows a region follows what is known of it now."""
-        shown, inline = self.at(number), self.inlines.get(number)
-        if shown:
-            region = self.table.get((self.doc, number))
-            for occurrence in shown:
-                occurrence.region = region
-                self.sync(occurrence)
-        if inline is not None:
-            for occurrence in tuple(inline):
-                self.sync(occurrence)
 
     def expect(self, changes: Iterable[Change]) -> None:
         """Some changes will be followed: parse together what they bring to places that are known."""

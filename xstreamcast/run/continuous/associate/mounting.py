@@ -17,6 +17,7 @@ from xstreamcast.model.time import Interval
 from xstreamcast.run.continuous.adjust.order import Entry, Sequence
 from xstreamcast.run.continuous.adjust.siblings import home_of
 from xstreamcast.run.continuous.arrive.grove import Grove
+from xstreamcast.run.continuous.associate.fragments import Inner
 from xstreamcast.run.continuous.associate.mounts import (
     Above,
     Home,
@@ -27,7 +28,7 @@ from xstreamcast.run.continuous.associate.mounts import (
     side_by_side,
 )
 from xstreamcast.run.continuous.associate.route import Route
-from xstreamcast.run.continuous.associate.runs import Inner, Run, Runs
+from xstreamcast.run.continuous.associate.runs import Run, Runs
 from xstreamcast.run.continuous.associate.walk import Walk
 from xstreamcast.scan.tables import DOCUMENT_STATE
 
@@ -187,6 +188,18 @@ class Mounting(Regions):
             for entry in occurrence.places.values():
                 entry.sequence.hide(entry, hidden)
             self.turn(occurrence)
+
+    def resync(self, number: int) -> None:
+        """Everything that shows a region follows what is known of it now."""
+        shown, inline = self.at(number), self.inlines.get(number)
+        if shown:
+            region = self.table.get((self.doc, number))
+            for occurrence in shown:
+                occurrence.region = region
+                self.sync(occurrence)
+        if inline is not None:
+            for occurrence in tuple(inline):
+                self.sync(occurrence)
 
     def turn(self, occurrence: Occurrence) -> None:
         """A place has been hidden or shown."""

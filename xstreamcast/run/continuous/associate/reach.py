@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xstreamcast.model.names import ELEMENT
+from xstreamcast.model.names import ELEMENT, intern
 from xstreamcast.model.structure import UNNAMED
 from xstreamcast.plan.result.shape import ERROR
 from xstreamcast.scan.path import NODE, Path
@@ -66,3 +66,9 @@ def may_be_apart(above: Path, below: Path, structure: Structure | None, declared
         if types - {"snapshot", None} if declared else types - {"snapshot"}:
             return True
     return False
+
+
+def name_of(expanded: str) -> int:
+    """The interned name of an element, from ``{uri}local``."""
+    uri, _, local = expanded.rpartition("}")
+    return intern(ELEMENT, uri.removeprefix("{"), local)

@@ -18,6 +18,7 @@ from xstreamcast.run.continuous.associate.runs import COLUMNS, Run, Runs, rooted
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Filling
+    from xstreamcast.run.continuous.associate.fragments import Holes
     from xstreamcast.run.continuous.associate.mounts import Above
 
 
@@ -29,8 +30,8 @@ class _Way(NamedTuple):
     above: Above
 
 
-Taken = tuple[int, "Filling", tuple[int, ...], _Way]
-"""A fragment that may stand in a run: its number, its filling, its holes that matter, and where it belongs."""
+Taken = tuple[int, "Filling", "Holes", _Way]
+"""A fragment that may stand in a run: its number, its filling, its holes, and where it belongs."""
 
 
 def take_root(runs: Runs, filled: list[tuple[int, Filling]]) -> list[tuple[int, Filling]]:
@@ -42,13 +43,13 @@ def take_root(runs: Runs, filled: list[tuple[int, Filling]]) -> list[tuple[int, 
     rest: list[tuple[int, Filling]] = []
     for number, filling in filled:
         way = ways[filling.tsid]
-        inside = None
+        holes = None
         if way is not None and number not in live.holes:
-            inside = runs.admitted(number, live.table[live.doc, number], own, way.unit, way.state)
-        if way is None or inside is None:
+            holes = runs.admitted(number, live.table[live.doc, number], own, way.unit, way.state)
+        if way is None or holes is None:
             rest.append((number, filling))
         else:
-            taken.setdefault(way.unit, []).append((number, filling, inside, way))
+            taken.setdefault(way.unit, []).append((number, filling, holes, way))
     for unit, fragments in taken.items():
         fragments.sort(key=_number)
         _place(runs, live.top[unit], fragments)
@@ -75,7 +76,9 @@ def _way(runs: Runs, tsid: int | None) -> _Way | None:
     if rooting is None or rooting.above is None or not rooting.above.plain:
         return None
     units = [unit for unit in route.role(rooting.state).below if unit in runs.live.top]
-    return _Way(units[0], rooting.state, rooting.above) if len(units) == 1 and units[0] in runs.units else None
+    if len(units) != 1 or units[0] not in runs.units or route.is_in_another(rooting.above, units[0]):
+        return None
+    return _Way(units[0], rooting.state, rooting.above)
 
 
 def _place(runs: Runs, sequence: Sequence[Any], fragments: list[Taken]) -> None:
@@ -106,7 +109,7 @@ def _is_before(number: int, entry: Entry[Any] | None) -> bool:
 def _runs(runs: Runs, way: _Way, known: Run | None, fragments: list[Taken]) -> list[Run]:
     """Runs of some fragments, and of those of a run that is there, in the order of their numbers."""
     columns = [] if known is None else list(zip(*[getattr(known, name) for name in COLUMNS], strict=True))
-    columns += [(number, None, 0, filling, inside, None, 0, False, None) for number, filling, inside, _ in fragments]
+    columns += [(number, None, 0, filling, holes, None, 0, False, None) for number, filling, holes, _ in fragments]
     columns.sort(key=_first)
     count = -(-len(columns) // WIDTH)
     edges = [len(columns) * k // count for k in range(count + 1)]

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from xstreamcast.model.names import ATTRIBUTE, ELEMENT, intern, name_local, name_uri
-from xstreamcast.model.structure import UNNAMED
-from xstreamcast.run.continuous.associate.mounts import Above
-from xstreamcast.run.continuous.associate.reach import top_tags
+from xstreamcast.model.names import ATTRIBUTE, ELEMENT, name_local, name_uri
+from xstreamcast.run.continuous.associate.interests import DOCUMENT, Interests, Pair, Rooting
+from xstreamcast.run.continuous.associate.reach import name_of, top_tags
+from xstreamcast.run.temporal import VT_FROM, VT_TO
 from xstreamcast.scan.automaton import Action, Automaton, Target
 from xstreamcast.scan.layout import COMMENT_CLASS, TEXT_CLASS
 from xstreamcast.scan.path import NodeTest, Path, Step
@@ -25,11 +25,7 @@ if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
     from xstreamcast.plan.algebra import Choice, Each, Unit
     from xstreamcast.run.continuous.adjust.order import Monoid
-
-_DOCUMENT: Final = -2
-"""The tag of the document node."""
-Pair = tuple[int, int | None]
-"""A state of the automaton and a tag; None: the structure says nothing about what is there."""
+    from xstreamcast.run.continuous.associate.mounts import Above
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +39,6 @@ class Role:
     below: frozenset[int]
     reads: frozenset[int]
     whole: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class Rooting:
-    """Where a fragment stands if its parents need not be seen: the state of the content around, and the ancestors."""
-
-    state: int
-    above: Above | None
 
 
 class Route:
@@ -150,14 +138,16 @@ class Route:
     def know(self, structure: Structure | None) -> None:
         """Follow a tag structure from now on: all states are new."""
         self.structure = None if structure is None or structure.unnamed else structure
-        top: int | None = None if self.structure is None else _DOCUMENT
+        top: int | None = None if self.structure is None else DOCUMENT
         self._pairs: list[Pair] = [(DEAD, None), (DOCUMENT_STATE, top)]
         self._numbers: dict[Pair, int] = {pair: number for number, pair in enumerate(self._pairs)}
         self._roles: dict[int, Role] = {}
         self._elements: dict[int, dict[int, int]] = {}
         self._fillers: dict[tuple[int, int | None], bool] = {}
         self._single: dict[int, int] = {}
-        self._interests = _Interests(self, self.structure) if self.structure is not None else None
+        self._copying: dict[int, bool] = {}
+        self._lifespans: dict[int | None, bool] = {}
+        self._interests = Interests(self, self.structure) if self.structure is not None else None
 
     def needs(self, tsid: int | None) -> bool:
         """Whether a fragment of a tag may have to be opened; one that does not say its tag may."""
@@ -204,10 +194,60 @@ class Route:
             known = self._single[state] = role.begins[0] if single else -1
         return known
 
+    def whose(self, state: int) -> int:
+        """The unit of which an element of a state is a member, be it a frame, with no others beside or in it, or -1."""
+        found = self.record(state)
+        if found < 0:
+            role = self.role(state)
+            begins = [unit for unit in role.begins if unit in self.outermost]
+            below = role.below.intersection(self.outermost)
+            single = len(begins) == 1 and (not below or (below == set(begins) and begins[0] not in self.each))
+            found = begins[0] if single else -1
+        return found
+
     def is_record(self, state: int, tsid: int | None, unit: int) -> bool:
-        """Whether a fragment of a tag, in the content of a state, is a record of a unit and nothing else."""
+        """Whether a fragment of a tag, in the content of a state, is a member of a unit and nothing else."""
         tag = self.structure.tags.get(tsid) if self.structure is not None and tsid is not None else None
-        return tag is not None and self.record(self.element(state, name_of(tag.name))) == unit
+        return tag is not None and self.whose(self.element(state, name_of(tag.name))) == unit
+
+    def is_in_another(self, above: Above | None, unit: int) -> bool:
+        """Whether one of some elements around is an instance of a unit whose instances may be inside each other."""
+        if unit not in self.each:
+            return False
+        names: list[int] = []
+        while above is not None:
+            names.append(above.name)
+            above = above.parent
+        state = DOCUMENT_STATE
+        for name in reversed(names):
+            state = self.element(state, name)
+            if unit in self.role(state).begins:
+                return True
+        return False
+
+    def copies_holes(self, unit: int) -> bool:
+        """Whether there may be fragments in what a unit copies, so that an answer tells where their holes are."""
+        known = self._copying.get(unit)
+        if known is None:
+            units, waiting = {unit}, [unit]
+            while waiting:
+                inner = self.inside(waiting.pop())
+                waiting += inner
+                units.update(inner)
+            known = self._copying[unit] = self._interests is None or self._interests.have_fragments(units)
+        return known
+
+    def shows_lifespan(self, tsid: int | None) -> bool:
+        """Whether somebody may read the lifespan of a fragment of a tag."""
+        known = self._lifespans.get(tsid)
+        if known is None:
+            known = self._interests is None or tsid is None
+            for pair in () if self._interests is None else self._interests.places(tsid):
+                state = self.number(pair)
+                known |= bool(self.role(state).whole)
+                known |= any(self.attribute(state, name) != DEAD for name in (VT_FROM, VT_TO))
+            self._lifespans[tsid] = known
+        return known
 
     def own(self, state: int) -> tuple[set[int], set[int], set[int], set[int]]:
         """What a state of the automaton says by itself: see :class:`Role`."""
@@ -273,7 +313,7 @@ class Route:
             return None
         uri, local = name_uri[name], name_local[name]
         expanded = f"{{{uri}}}{local}" if uri else local
-        if tag == _DOCUMENT:
+        if tag == DOCUMENT:
             return next((top for top in top_tags(self.structure) if self.structure.tags[top].name == expanded), None)
         return self.structure.child(tag, expanded)
 
@@ -327,132 +367,6 @@ class Route:
         automaton = self._automaton
         to = int(automaton.transitions[state * automaton.stride + number])
         return to if to >= 0 else automaton.expand(state, number)
-
-
-class _Interests:
-    """Which pairs of a state and a tag matter: a fixpoint over the graph of the structure.
-
-    at(s, t) = own(s) ∪ below(s, t)        below(s, t) = ⋃ at(step(s, c), c) for the children c of t
-    """
-
-    def __init__(self, route: Route, structure: Structure) -> None:
-        self._route = route
-        self._structure = structure
-        root: Pair = (DOCUMENT_STATE, _DOCUMENT)
-        self._children: dict[Pair, list[Pair]] = {}
-        waiting = [root]
-        while waiting:
-            pair = waiting.pop()
-            if pair not in self._children:
-                self._children[pair] = self._steps(pair)
-                waiting += self._children[pair]
-        self._records: dict[Pair, set[int]] = {pair: route.own(pair[0])[0] for pair in self._children}
-        # A record inside another of its unit is read by that one, whatever is read of it.
-        self._reads: dict[Pair, set[int]] = {pair: route.met(pair[0]) | self._records[pair] for pair in self._children}
-        self.below: dict[Pair, set[int]] = {pair: set() for pair in self._children}
-        """The units with records below."""
-        self._keep()
-        self._inline = {pair for pair in self._children if self._records[pair] or self._reads[pair]}
-        """The pairs that matter for what is in their own fragment."""
-        self._spread()
-        self.needed = self._needed()
-        self.holders: frozenset[int | None] = frozenset()
-        self.rooted: dict[int, Rooting] = {}
-        self._take_root(root)
-
-    def _steps(self, pair: Pair) -> list[Pair]:
-        state, tag = pair
-        tags = self._structure.tags
-        children = top_tags(self._structure) if tag == _DOCUMENT else tags[tag or 0].children
-        reached = [(self._route.step(state, name_of(tags[child].name)), child) for child in children]
-        return [(to, child) for to, child in reached if to != DEAD]
-
-    def _keep(self) -> None:
-        """Within a record, what stands on a path is read, though nothing may be below it: a projection keeps it."""
-        within: dict[Pair, set[int]] = {pair: {self._route.document} for pair in self._children}
-        waiting = list(self._children)
-        while waiting:
-            pair = waiting.pop()
-            around = within[pair] | self._records[pair]
-            for child in self._children[pair]:
-                if not around <= within[child]:
-                    within[child] |= around
-                    waiting.append(child)
-        for pair, children in self._children.items():
-            for child in children:
-                name = name_of(self._structure.tags[child[1] or 0].name)
-                self._reads[child] |= self._route.advanced(pair[0], name) & within[child]
-
-    def _spread(self) -> None:
-        above: dict[Pair, list[Pair]] = {pair: [] for pair in self._children}
-        for pair, children in self._children.items():
-            for child in children:
-                above[child].append(pair)
-        waiting = list(self._children)
-        while waiting:
-            child = waiting.pop()
-            records = self._records[child] | self.below[child]
-            for pair in above[child]:
-                inline = child in self._inline and not self._fragment(child) and pair not in self._inline
-                if inline or not (records <= self.below[pair] and self._reads[child] <= self._reads[pair]):
-                    self.below[pair] |= records
-                    self._reads[pair] |= self._reads[child]
-                    if inline:
-                        self._inline.add(pair)
-                    waiting.append(pair)
-
-    def _fragment(self, pair: Pair) -> bool:
-        tag = self._structure.tags.get(pair[1] or 0)
-        return tag is not None and tag.fragment
-
-    def alive(self, pair: Pair) -> bool:
-        """Whether anything at or below a pair matters."""
-        return bool(self._records[pair] or self.below[pair] or self._reads[pair]) if pair in self._records else True
-
-    def seen(self, pair: Pair) -> tuple[set[int], set[int]]:
-        """The units with records below, and those that read something at or below."""
-        return self.below[pair], self._reads[pair]
-
-    def _needed(self) -> frozenset[int]:
-        found = {pair[1] for pair in self._children if self.alive(pair)}
-        for pair in self._children:
-            number = self._route.number(pair)
-            if self._route.text(number) != DEAD or self._route.comment(number) != DEAD:
-                tag = self._structure.tags.get(-1 if pair[1] is None else pair[1])
-                found |= set(tag.children) if tag is not None else set()
-        return frozenset({tag for tag in found if tag is not None and tag not in (_DOCUMENT, UNNAMED)})
-
-    def _take_root(self, root: Pair) -> None:
-        """Go down through what is there for its holes only, to the fragments that are there for themselves."""
-        rooted: dict[int, Rooting] = {}
-        holders: set[int | None] = {None}
-        waiting: list[tuple[Pair, Above | None]] = [(root, None)]
-        seen: set[Pair] = set()
-        while waiting:
-            pair, above = waiting.pop()
-            if pair in seen:
-                return  # a tag that stands in several places: it does not tell where
-            seen.add(pair)
-            for child in self._children[pair]:
-                tag = child[1]
-                if tag is None or not self.alive(child):
-                    continue
-                named = self._structure.tags[tag]
-                if child in self._inline:
-                    if not named.fragment or tag in rooted:
-                        return
-                    rooted[tag] = Rooting(self._route.number(pair), above)
-                else:
-                    holders |= {tag} if named.fragment or tag == self._structure.root else set()
-                    waiting.append((child, Above(above, name_of(named.name), 0, ())))
-        if rooted:
-            self.rooted, self.holders = rooted, frozenset(holders)
-
-
-def name_of(expanded: str) -> int:
-    """The interned name of an element, from ``{uri}local``."""
-    uri, _, local = expanded.rpartition("}")
-    return intern(ELEMENT, uri.removeprefix("{"), local)
 
 
 def _element(path: Path) -> Path:

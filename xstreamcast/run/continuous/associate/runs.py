@@ -1,15 +1,16 @@
 """Runs: holes side by side in one content, with what fills them, as columns instead of objects.
 
-While a stream is taken in by batches, most of what comes is plain: a region with one filling, without a time, whose
-content is one element. For such a hole nothing is made. A :class:`Run` has up to WIDTH holes of one content, and one
+While a stream is taken in by batches, most of what comes is plain (:mod:`~xstreamcast.run.continuous.associate.
+fragments`). For the holes it comes to nothing is made. A :class:`Run` has up to WIDTH holes of one content, and one
 entry in the sequence of its unit, with the sum of what all of them add:
 
     total(run) = Σ E(fragment)        E(a ⊎ b) = E(a) ++ E(b)
 
-A fragment is a hole's content with the holes in that filled, if these are few. A change that touches one takes it out
-of its run, and it becomes an :class:`~xstreamcast.run.continuous.associate.mounts.Occurrence` like any other
-(*opened*); so do those that somebody wants as members. Nobody reads a hole in a run but the unit itself. Fragments that
-are placed by their tags have no content around them (:mod:`~xstreamcast.run.continuous.associate.rooted`).
+A fragment is what is in a hole, with all that is in the holes of that. What else a batch brings to it makes it be
+evaluated again. A change that comes alone takes it out of its run, and it becomes an
+:class:`~xstreamcast.run.continuous.associate.mounts.Occurrence` like any other (*opened*); so do those that somebody
+wants as members. Nobody reads a hole in a run but the unit itself. Fragments that are placed by their tags have no
+content around them (:mod:`~xstreamcast.run.continuous.associate.rooted`).
 """
 
 from __future__ import annotations
@@ -17,27 +18,26 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from xstreamcast.model.content import Opened
 from xstreamcast.model.tree import Node
 from xstreamcast.run.continuous.adjust.order import WIDTH, Entry, Sequence
+from xstreamcast.run.continuous.associate.fragments import MOST, NO_HOLES, Holes, Inner, holes_of, is_bare
 from xstreamcast.run.continuous.associate.mounts import Member, Mount, Occurrence, holes_around
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Filling, Region
     from xstreamcast.model.atomic import Item
+    from xstreamcast.model.time import Instant
     from xstreamcast.run.continuous.associate.mounting import Mounting
     from xstreamcast.run.continuous.associate.mounts import Above
     from xstreamcast.run.continuous.evaluate.bulk import Bulk
 
-_CLOSED: Final = ord(">")
-_BESIDE: Final = frozenset(b"-?]")
-"""What may come before the last bracket of a comment, an instruction or a marked section."""
 _TOLD: Final = object()
 _NOT_DUE: Final = object()
 Identity = tuple[Any, ...]
-COLUMNS: Final = ("numbers", "tsids", "rows", "fillings", "inside", "outcomes", "met", "single", "shown")
+COLUMNS: Final = ("numbers", "tsids", "rows", "fillings", "holes", "outcomes", "met", "single", "shown")
 
 
 def _length(stretch: tuple[int, int]) -> int:
@@ -49,23 +49,14 @@ def rooted_key(number: int) -> tuple[tuple[int, int], int]:
     return (0, number), 0
 
 
-class Inner:
-    """A hole within a fragment of a run: ``outer`` is the number of the fragment's own hole."""
-
-    __slots__ = ("outer",)
-
-    def __init__(self, outer: int) -> None:
-        self.outer = outer
-
-
 class Run:
     """Some holes of one content, in order (``mount`` None: of none). Columns: their ``numbers``, ``tsids`` and
-    ``rows``; the ``fillings`` (None: not yet); the numbers of the holes ``inside`` that matter; the ``outcomes`` of the
-    fragments, None if they must be computed; how many contents these were ``met`` in; whether what a fragment gives is
-    of a ``single`` member; and what is ``shown`` of it in the answer."""
+    ``rows``; the first of the ``fillings`` of each (None: nothing has come yet), and the ``holes`` in the fragment that
+    it is; the ``outcomes`` of the fragments, None if they must be computed; how many contents these were ``met`` in;
+    whether what a fragment gives is of a ``single`` member; and what is ``shown`` of it in the answer."""
 
     __slots__ = (
-        "above", "entry", "fillings", "inside", "met", "mount", "numbers", "outcomes", "rows", "runs", "shown",
+        "above", "entry", "fillings", "holes", "met", "mount", "numbers", "outcomes", "rows", "runs", "shown",
         "single", "state", "tsids", "unit",
     )  # fmt: skip
 
@@ -82,7 +73,7 @@ class Run:
         self.tsids: list[int | None] = []
         self.rows = array("i")
         self.fillings: list[Filling | None] = []
-        self.inside: list[tuple[int, ...]] = []
+        self.holes: list[Holes] = []
         self.outcomes: list[Any] = []
         self.met = bytearray()
         self.single = bytearray()
@@ -117,10 +108,10 @@ class Run:
 
     def forwards(self, at: int) -> bool:
         """Whether what is told of a hole has open holes, which are told as such."""
-        inside, live, items = self.inside[at], self.runs.live, self.outcomes[at]
-        if not inside or not self.runs.forwards or not items or not self.runs.units[self.unit].shows:
+        holes, items = self.holes[at], self.outcomes[at]
+        if not (holes.inside and items and self.runs.forwards and self.runs.units[self.unit].shows):
             return False
-        if all((live.doc, number) in live.table for number in inside):
+        if not (holes.awaited or holes.timed) or not self.runs.live.route.copies_holes(self.unit):
             return False
         return any(type(item) is Node for item in items)
 
@@ -131,11 +122,14 @@ class Run:
 
     def identity(self, at: int) -> Identity:
         """What the member of a hole is known by, as :func:`~xstreamcast.run.continuous.journal.identity` has it."""
-        return _identity(self.unit, self.numbers[at], self.mount)
+        number = self.numbers[at]
+        return _identity(self.unit, number, self.runs.region(number), self.mount, self.runs.live.now)
 
 
-def _identity(unit: int, number: int, mount: Mount | None) -> Identity:
-    return unit, 0, (number, (0,)), *holes_around(mount)
+def _identity(unit: int, number: int, region: Region | None, mount: Mount | None, now: Instant) -> Identity:
+    seen = region.visible(now) if region is not None and not region.plain else ()
+    key = min(seen)[0][:2] if seen else (0,)
+    return unit, 0, (number, key), *holes_around(mount)
 
 
 class _Taken(NamedTuple):
@@ -143,6 +137,7 @@ class _Taken(NamedTuple):
 
     place: Occurrence
     filling: Filling | None
+    holes: Holes
     outcome: Any
     shown: Any
     forwards: bool
@@ -159,20 +154,6 @@ class Fragment(NamedTuple):
         """Its items."""
         found: list[Item] = self.run.outcomes[self.at]
         return found
-
-
-def is_simple(content: object) -> TypeGuard[Opened]:
-    """Whether a content is one element, in no namespace of its own, and nothing beside it; it may have holes."""
-    if type(content) is not Opened or not content.plain:
-        return False
-    end = content.to
-    return content.buffer[end - 1] == _CLOSED and content.buffer[end - 2] not in _BESIDE
-
-
-def plain_content(filling: Filling) -> Opened:
-    """The content of a filling that stands in a run: such are plain, and stay where they came."""
-    assert isinstance(filling.content, Opened), "only what is plain stands in a run"
-    return filling.content
 
 
 class Runs:
@@ -217,50 +198,25 @@ class Runs:
             occurrence = occurrence.parent.occurrence if occurrence.parent is not None else None
         return found
 
-    def admitted(self, number: int, region: Region, barred: set[int], unit: int, state: int) -> tuple[int, ...] | None:
-        """The holes in a region's content that matter, if it may stand in a run of a unit; None if not.
+    def admitted(self, number: int, region: Region, barred: set[int], unit: int, state: int) -> Holes | None:
+        """The holes in the fragment that a region is, if it may stand in a run of a unit; None if not.
 
         ``barred``: holes that stand elsewhere, so that what fills them is not the fragment's alone.
         """
-        filling = region.current
-        content = None if filling is None else filling.content
-        if filling is None or not region.plain or not is_simple(content):
+        if is_bare(region):
+            return NO_HOLES
+        tag = next((filling.tsid for filling in region.fillings()), None)
+        record = self.live.route.is_record(state, tag, unit)
+        if not region.filled or (self._is_told_apart(unit) and not record):
             return None
-        marks = content.marks
-        if marks is None:
-            return ()
-        return None if self._is_told_apart(filling, unit, state) else self._inside(number, marks, barred)
+        found = holes_of(self.live, number, region, barred, MOST if record else WIDTH)
+        if found is not None and found.inside:
+            self.live.holes.update(dict.fromkeys(found.inside, Inner(number)))
+        return found
 
-    def _is_told_apart(self, filling: Filling, unit: int, state: int) -> bool:
-        """Whether a fragment with holes has items of several members, so that it would be opened at once."""
-        return self.telling and self.units[unit].shows and not self.live.route.is_record(state, filling.tsid, unit)
-
-    def _inside(self, number: int, marks: Any, barred: set[int]) -> tuple[int, ...] | None:
-        live = self.live
-        (begin, end, region_of_top, _, _), *rows = marks.tolist()
-        if begin or region_of_top >= 0 or len(rows) > WIDTH:
-            return None
-        inside: list[int] = []
-        numbers: set[int] = {number}
-        for start, _, hole, tsid, _ in rows:
-            if hole < 0 or start >= end or hole in barred or hole in numbers or hole in live.holes:
-                return None
-            numbers.add(hole)
-            held = live.table.get((live.doc, hole))
-            if held is not None and not self.fits(held):
-                return None
-            if tsid < 0 or live.route.needs(tsid):
-                inside.append(hole)
-        numbers.discard(number)
-        inner = Inner(number)
-        for hole in numbers:
-            live.holes[hole] = inner
-        return tuple(inside)
-
-    def fits(self, region: Region) -> bool:
-        """Whether a region may be part of a fragment: its content has no holes."""
-        content = None if region.current is None else region.current.content
-        return region.plain and is_simple(content) and content.marks is None
+    def _is_told_apart(self, unit: int) -> bool:
+        """Whether a fragment with items of several members would be opened at once."""
+        return self.telling and self.units[unit].shows
 
     def parts(self, number: int, filling: Filling) -> bool:
         """Whether a content that comes to a hole must be walked through: it is not, or will not be, in a run."""
@@ -268,33 +224,36 @@ class Runs:
         found = self.live.holes[number]
         if isinstance(found, list):
             return True
-        if type(content) is not Opened or content.marks is None:
+        if type(content) is not Opened or content.marks is None or not isinstance(found, Run):
             return False
-        apart = isinstance(found, Run) and self._is_told_apart(filling, found.unit, found.state)
-        return apart or len(content.marks) > WIDTH + 1
+        record = self.live.route.is_record(found.state, filling.tsid, found.unit)
+        return not record and (self._is_told_apart(found.unit) or len(content.marks) > WIDTH + 1)
 
-    def fill(self, number: int, filling: Filling) -> bool:
-        """A hole in a run, or in a fragment of one, is filled for the first time; whether it stays there."""
+    def renew(self, numbers: Iterable[int]) -> None:
+        """Something has come to some holes of runs, or to holes in the fragments there. Who may not stay is opened."""
         live = self.live
-        found, region = live.holes[number], live.table[live.doc, number]
-        if isinstance(found, Inner):
-            if not self.fits(region):
-                return False
-            run, at = self.find(found.outer)
-            run.outcomes[at] = None
-        else:
-            assert isinstance(found, Run)
+        for number in numbers:
+            found = live.holes.get(number)
+            if not isinstance(found, Run):
+                continue  # it has been opened meanwhile
             run, at = found, found.numbers.index(number)
-            if run.fillings[at] is not None:
-                return run.fillings[at] is filling
-            if not self.fits(region):
-                inside = self.admitted(number, region, self.path(run.mount), run.unit, run.state)
-                if inside is None:
-                    return False
-                run.inside[at] = inside
-            run.fillings[at] = filling
-        self.due[run] = None
-        return True
+            region, known = self.region(number), run.holes[at].inside
+            holes = None
+            if region is not None:
+                holes = self.admitted(number, region, self.path(run.mount), run.unit, run.state)
+            if holes is None:
+                live.resync(number)
+                continue
+            if known and known != holes.inside:
+                for gone in set(known).difference(holes.inside):
+                    del live.holes[gone]
+            assert region is not None
+            run.fillings[at], run.holes[at], run.outcomes[at] = next(region.fillings()), holes, None
+            self.due[run] = None
+
+    def region(self, number: int) -> Region | None:
+        """What is known of a hole."""
+        return self.live.table.get((self.live.doc, number))
 
     def find(self, number: int) -> tuple[Run, int]:
         """The run of a hole, and its number there."""
@@ -378,9 +337,8 @@ class Runs:
 
     def _taken(self, run: Run, at: int, bulk: Bulk) -> _Taken:
         """A hole of a run as a place of its own, that nothing has been looked at in. It adds what it added."""
-        live, number, filling = self.live, run.numbers[at], run.fillings[at]
-        region = live.table.get((live.doc, number))
-        occurrence = Occurrence(number, region, run.state, run.above, False)
+        live, number, holes = self.live, run.numbers[at], run.holes[at]
+        occurrence = Occurrence(number, self.region(number), run.state, run.above, False)
         occurrence.tsid, occurrence.parent = run.tsids[at], run.mount
         outcome, monoid = run.outcomes[at], live.route.monoid(run.unit)
         summary = bulk.total([outcome]) if outcome else monoid.zero
@@ -392,28 +350,25 @@ class Runs:
             live.closing.append(number)  # it may have been closed in the run
         if run.mount is not None:
             run.mount.holes[run.rows[at]] = occurrence
-        if filling is not None:
-            live.walked -= run.met[at]
-            for hole in plain_content(filling).regions:
-                if isinstance(live.holes.get(hole), Inner):
-                    del live.holes[hole]
-        return _Taken(occurrence, filling, outcome, run.shown[at], run.forwards(at))
+        live.walked -= run.met[at]
+        for hole in holes.inside:
+            del live.holes[hole]
+        return _Taken(occurrence, run.fillings[at], holes, outcome, run.shown[at], run.forwards(at))
 
     def _look_at(self, run: Run, taken: _Taken, settled: bool, untold: bool) -> None:
         """See what is at a place that was a hole of a run.
 
         Its outcome stays known, unless something within may have changed meanwhile, or it is still to be told.
         """
-        live, (place, filling, outcome, shown, forwards) = self.live, taken
+        live, (place, filling, holes, outcome, shown, forwards) = self.live, taken
         content, entry = place.content[run.unit], place.places[run.unit]
         if filling is not None:
             live.see(place)
             if shown is not None:
                 self._hand_over(run.unit, shown, place)
-            mount = place.mounts.get(id(filling))
-            plain = plain_content(filling).marks is None
-            known = outcome is not None and (settled or (plain and not (untold and outcome)))
+            known = outcome is not None and (settled or (holes is NO_HOLES and not (untold and outcome)))
             known = known and not forwards  # what copies its holes tells where they are
+            mount = place.mounts.get(id(filling)) if len(place.mounts) == 1 else None
             if known and mount is not None and len(mount.members) == 1 and not mount.runs:
                 (member,) = mount.members
                 if member.inner is None and not any(held.content for held in mount.holes.values()):  # all that it gave
@@ -433,7 +388,8 @@ class Runs:
                 if member.unit == unit:
                     self.shown[unit][member] = shown
                     return
-        self.orphans.setdefault(unit, []).append((_identity(unit, place.id, place.parent), shown))
+        known_by = _identity(unit, place.id, place.region, place.parent, self.live.now)
+        self.orphans.setdefault(unit, []).append((known_by, shown))
 
     def _orphan(self, run: Run, at: int) -> None:
         self.orphans.setdefault(run.unit, []).append((run.identity(at), run.shown[at]))
@@ -452,8 +408,8 @@ class Runs:
         chosen = {run: run.told_by_member() for run in self.untold if run.unit == unit}
         if not any(chosen.values()):
             return None
-        fillings = [run.fillings[at] for run, places in chosen.items() for at in places]
-        self.live.ready([filling for filling in fillings if filling is not None])
+        regions = [self.region(run.numbers[at]) for run, places in chosen.items() for at in places]
+        self.live.ready([one for region in regions if region is not None for one in region.fillings()])
         taking, self.taking = self.taking, True
         found: list[Member] = []
         for run, places in chosen.items():
@@ -494,14 +450,7 @@ class Runs:
         """The holes of a run, and those in its fragments, have no places any more: their numbers."""
         holes = self.live.holes
         self.standing -= len(run.numbers)
-        inner = [
-            hole
-            for filling in run.fillings
-            if filling is not None
-            for hole in plain_content(filling).regions
-            if isinstance(holes.get(hole), Inner)
-        ]
-        gone = [*run.numbers, *inner]
+        gone = [*run.numbers, *[hole for holes in run.holes for hole in holes.inside]]
         for number in gone:
             del holes[number]
         return gone

@@ -84,13 +84,12 @@ def _sliced(member: Member) -> tuple[Tree, int] | None:
     names = tree.name[row : row + size + 1]
     if HOLE in names or MUTABLE in names:
         return None
-    return sliced(member.above, tree, row)
+    return sliced(member.above, tree, row, row + size + 1)
 
 
-def sliced(above: Above | None, tree: Tree, row: int) -> tuple[Tree, int]:
-    """A document of some elements and the rows of another in them, and the row of that; none is declared in these."""
-    size = tree.size[row]
-    end = row + size + 1
+def sliced(above: Above | None, tree: Tree, row: int, end: int) -> tuple[Tree, int]:
+    """A document of some elements and the rows of others, side by side in them, and the row of the first of these;
+    none declares a namespace."""
     if above is None:
         header = _BARE
     elif above.header is None:
@@ -100,8 +99,12 @@ def sliced(above: Above | None, tree: Tree, row: int) -> tuple[Tree, int]:
     count = len(header.kind)
     up, sizes = header.up + tree.up[row:end], header.size + tree.size[row:end]
     up[count] = count - header.open[-1]
+    behind = row + tree.size[row] + 1
+    while behind < end:  # further ones
+        up[count + behind - row] = count + behind - row - header.open[-1]
+        behind += tree.size[behind] + 1
     for at in header.open:
-        sizes[at] += size
+        sizes[at] += end - row - 1
     columns = (
         header.kind + tree.kind[row:end],
         header.name + tree.name[row:end],

@@ -13,14 +13,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.content import Opened
 from xstreamcast.model.convert import atomize
 from xstreamcast.model.names import name_local
 from xstreamcast.model.tree import Node, Tree
 from xstreamcast.plan.algebra import Concat, Reduce
 from xstreamcast.run.continuous.adjust.sums import contribution
 from xstreamcast.run.continuous.arrive.grove import parse_document
-from xstreamcast.run.continuous.associate.runs import plain_content
+from xstreamcast.run.continuous.associate.fragments import NO_HOLES, write_fragment
 from xstreamcast.run.continuous.evaluate.assemble import sliced
 from xstreamcast.scan.normalise import escape_attribute
 
@@ -38,9 +37,11 @@ TOGETHER: Final = 1 << 20
 _COUNTED: Final = frozenset({"count", "exists", "empty"})
 _REDUCED: Final = _COUNTED | {"sum", "avg", "min", "max", "distinct-values", "string-join"}
 _NOTHING: Final[tuple[Item, ...]] = ()
+Span = tuple[int, int]
+"""The rows of a fragment: the first, and the one behind the last."""
 
-Fragment = tuple["Run", int, bytes]
-"""A run, the number of a hole in it, and the text of what is there."""
+Fragment = tuple["Run", int, bytes, int]
+"""A run, the number of a hole in it, the text of what is there, and how many elements that are."""
 
 
 def adds_up(unit: Unit, shown: bool) -> bool:
@@ -80,17 +81,23 @@ class Bulk:
     def run(self, live: Mounting, runs: list[Run]) -> int:
         """Evaluate what is to be evaluated in some runs, and add it up; how many fragments that were."""
         waiting: dict[Above | None, list[Fragment]] = {}
-        known, doc, patient = live.table, live.doc, live.runs.patient
+        patient = live.runs.patient
         for run in runs:
             del live.runs.due[run]
             for at, (filling, outcome) in enumerate(zip(run.fillings, run.outcomes, strict=True)):
                 if filling is None or outcome is not None:
                     continue
-                inside = run.inside[at]
-                if patient and inside and not all((doc, number) in known for number in inside):
+                holes = run.holes[at]
+                if patient and (holes.awaited or holes.timed):
                     live.runs.due[run] = None
                 else:
-                    waiting.setdefault(run.above, []).append((run, at, _text(live, run, at)))
+                    text, tops, met = write_fragment(live, live.table[live.doc, run.numbers[at]])
+                    live.walked += met - run.met[at]
+                    run.met[at] = met
+                    if tops:
+                        waiting.setdefault(run.above, []).append((run, at, text, tops))
+                    else:
+                        run.outcomes[at] = 0 if self.counts else _NOTHING
         failed: list[Fragment] = []
         count = 0
         for batch in _batches(waiting):
@@ -101,7 +108,7 @@ class Bulk:
             if self.shows and (any(run.outcomes) or any(run.shown)):
                 live.runs.untold[run] = None
         bad: dict[Run, set[int]] = {}
-        for run, at, _ in failed:
+        for run, at, *_ in failed:
             run.outcomes[at] = None
             bad.setdefault(run, set()).add(at)
         for run, places in bad.items():
@@ -115,7 +122,7 @@ class Bulk:
         except XStreamError:
             summary = run.entry.sequence.monoid.zero
             odd = [at for at, found in enumerate(run.outcomes) if found and not self._adds(found)]
-            failed += [(run, at, b"") for at in odd or range(len(run.outcomes)) if run.fillings[at] is not None]
+            failed += [(run, at, b"", 0) for at in odd or range(len(run.outcomes)) if run.fillings[at] is not None]
         run.entry.sequence.update(run.entry, summary)
 
     def _adds(self, outcome: Any) -> bool:
@@ -129,12 +136,12 @@ class Bulk:
 
     def _evaluated(self, batch: list[Fragment]) -> list[Fragment]:
         """Evaluate some fragments, and give each its outcome; those that fail."""
-        tree, starts = _document(batch)
+        tree, spans = _document(batch)
         try:
-            found = self._by_rows(tree, starts) if self.by_rows else None
+            found = self._by_rows(tree, spans) if self.by_rows else None
             if found is None:
                 self.by_rows = False
-                found = self._one_by_one(batch, tree, starts)
+                found = self._one_by_one(batch, tree, spans)
         except XStreamError:
             if len(batch) == 1:
                 return batch
@@ -142,42 +149,42 @@ class Bulk:
             return self._evaluated(batch[:half]) + self._evaluated(batch[half:])
         if self.shows and self.by_rows:
             some = [fragment for fragment, items in zip(batch, found, strict=True) if items]
-            if some and sum([len(text) for _, _, text in some]) * 2 < sum([len(text) for _, _, text in batch]):
+            if some and sum([len(one[2]) for one in some]) * 2 < sum([len(one[2]) for one in batch]):
                 # Their nodes keep the document that they are in: one with them alone.
-                for run, at, _ in batch:
+                for run, at, *_ in batch:
                     run.outcomes[at] = _NOTHING
                 return self._evaluated(some)
-        for (run, at, _), outcome in zip(batch, found, strict=True):
+        for (run, at, *_), outcome in zip(batch, found, strict=True):
             run.outcomes[at] = outcome
         if self.shows:
-            self._note_single(batch, tree, starts)
+            self._note_single(batch, tree, spans)
         return []
 
-    def _note_single(self, batch: list[Fragment], tree: Tree, starts: list[int]) -> None:
-        """Which fragments show what one member shows: they are a record, or have one item and no holes."""
+    def _note_single(self, batch: list[Fragment], tree: Tree, spans: list[Span]) -> None:
+        """Which fragments show what one member shows: they are one, or have one item and no holes."""
         names, route = tree.name, batch[0][0].runs.live.route
-        for (run, at, _), row in zip(batch, starts, strict=True):
-            record = route.record(route.element(run.state, names[row])) == run.unit
-            run.single[at] = record or (len(run.outcomes[at]) == 1 and not run.inside[at])
+        for (run, at, _, tops), (row, _) in zip(batch, spans, strict=True):
+            one = tops == 1 and route.whose(route.element(run.state, names[row])) == run.unit
+            run.single[at] = one or (len(run.outcomes[at]) == 1 and run.holes[at] is NO_HOLES)
 
-    def _by_rows(self, tree: Tree, starts: list[int]) -> list[Any] | None:
+    def _by_rows(self, tree: Tree, spans: list[Span]) -> list[Any] | None:
         """The outcome of each fragment, if all items are nodes in them: E's items come in the fragments' order."""
         self.evaluation.bind(self.unit.root, tree.root)
         items = list(self.evaluation.run(self.code.program("items")))
         values: list[Any] = items if self.shows or self.counts else atomize(items)
         if len(values) != len(items):
             return None
-        found: list[Any] = [0 if self.counts else _NOTHING] * len(starts)
-        sizes, number, begin, end, upto = tree.size, -1, 0, -1, starts[0]
+        found: list[Any] = [0 if self.counts else _NOTHING] * len(spans)
+        number, begin, end, upto = -1, 0, 0, spans[0][0]
         for item, value in zip(items, values, strict=True):
             if type(item) is not Node or item[0] is not tree:
                 return None
             row = item[1]
             while row >= upto:
                 number += 1
-                begin, upto = upto, starts[number + 1] if number + 1 < len(starts) else len(tree)
-                end = begin + sizes[begin]
-            if not begin <= row <= end:
+                begin, end = spans[number]
+                upto = spans[number + 1][0] if number + 1 < len(spans) else len(tree)
+            if not begin <= row < end:
                 return None
             if self.counts:
                 found[number] += 1
@@ -187,37 +194,16 @@ class Bulk:
                 found[number] = [value]
         return found
 
-    def _one_by_one(self, batch: list[Fragment], tree: Tree, starts: list[int]) -> list[Any]:
+    def _one_by_one(self, batch: list[Fragment], tree: Tree, spans: list[Span]) -> list[Any]:
         found: list[Any] = []
         program = self.code.program("items")
-        for (run, _, text), row in zip(batch, starts, strict=True):
+        for fragment, (begin, end) in zip(batch, spans, strict=True):
             # Of its own where namespaces are declared: what rows of a tree declare is not copied with them.
-            alone, _ = sliced(run.above, tree, row) if not tree.namespaces else (_document([(run, 0, text)])[0], 0)
+            alone = sliced(fragment[0].above, tree, begin, end)[0] if not tree.namespaces else _document([fragment])[0]
             self.evaluation.bind(self.unit.root, alone.root)
             items = list(self.evaluation.run(program))
             found.append(items if self.shows else len(items) if self.counts else atomize(items))
         return found
-
-
-def _text(live: Mounting, run: Run, at: int) -> bytes:
-    """A fragment as it is in T: its content, and that of its holes."""
-    filling = run.fillings[at]
-    assert filling is not None
-    content = plain_content(filling)
-    text, met = content.data, 1
-    if content.marks is not None:
-        pieces: list[bytes] = []
-        for before, number in content.spans():
-            pieces.append(before)
-            region = live.table.get((live.doc, number)) if number >= 0 else None
-            held = region.current.content if region is not None and region.current is not None else None
-            if isinstance(held, Opened):
-                pieces.append(held.data)
-                met += 1
-        text = b"".join(pieces)
-    live.walked += met - run.met[at]
-    run.met[at] = met
-    return text
 
 
 def _batches(waiting: dict[Above | None, list[Fragment]]) -> Iterator[list[Fragment]]:
@@ -235,12 +221,12 @@ def _batches(waiting: dict[Above | None, list[Fragment]]) -> Iterator[list[Fragm
         yield batch
 
 
-def _document(batch: list[Fragment]) -> tuple[Tree, list[int]]:
-    """A document with the elements around some fragments, and these; and the row of each fragment in it."""
+def _document(batch: list[Fragment]) -> tuple[Tree, list[Span]]:
+    """A document with the elements around some fragments, and these; and the rows of each fragment in it."""
     text: list[bytes] = []
     path: list[Above] = []
     rows: list[int] = []  # before each fragment, those of elements that are opened there
-    for run, _, fragment in batch:
+    for run, _, fragment, _ in batch:
         above, opened, begun = run.above, 0, len(text)
         if not path or above is not path[-1]:
             chain: list[Above] = []
@@ -262,14 +248,16 @@ def _document(batch: list[Fragment]) -> tuple[Tree, list[int]]:
         text.append(fragment)
     text += [_end(one) for one in reversed(path)]
     tree = parse_document(b"".join(text))
-    starts: list[int] = []
+    spans: list[Span] = []
     row, sizes = 1, tree.size
-    for opened in rows:
+    for opened, (_, _, _, tops) in zip(rows, batch, strict=True):
         row += opened
-        starts.append(row)
-        row += sizes[row] + 1
-    assert row == len(tree), "a fragment is one element"
-    return tree, starts
+        begin = row
+        for _ in range(tops):
+            row += sizes[row] + 1
+        spans.append((begin, row))
+    assert row == len(tree), "a fragment has elements side by side, and nothing else"
+    return tree, spans
 
 
 def _start(above: Above) -> bytes:

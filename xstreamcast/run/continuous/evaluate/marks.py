@@ -13,10 +13,11 @@ from weakref import WeakKeyDictionary
 
 from xstreamcast.functions.registry import FunctionEntry, parse_parameters, parse_type
 from xstreamcast.model.atomic import Item, QName
-from xstreamcast.model.names import ATTRIBUTE, ELEMENT, intern, name_kind, name_local, name_uri
+from xstreamcast.model.names import ATTRIBUTE, ELEMENT, name_kind, name_local, name_uri
 from xstreamcast.model.time import START
 from xstreamcast.model.tree import Node, Tree
 from xstreamcast.plan.modes.ways import MODES, OPEN, Way, parse_way
+from xstreamcast.run.continuous.associate.reach import name_of
 from xstreamcast.run.temporal import VT_TO, instant_of, lifespan, timed
 from xstreamcast.scan.path import NODE, NodeTest
 
@@ -154,17 +155,12 @@ def matters(way: Way, states: States, mark: Mark) -> bool:
         tag, before = waiting.pop()
         if (tag, before) not in seen:
             seen.add((tag, before))
-            found = entered(through, before, _name_of(mark.structure, tag))
+            found = entered(through, before, name_of(mark.structure.tags[tag].name))
             if last in found or any(_without_element(way, state) for state in found):
                 return True
             if found:
                 waiting += [(child, found) for child in mark.structure.tags[tag].children]
     return False
-
-
-def _name_of(structure: Structure, tag: int) -> int:
-    uri, _, local = structure.tags[tag].name.rpartition("}")
-    return intern(ELEMENT, uri.removeprefix("{"), local)
 
 
 def _without_element(way: Way, state: int) -> bool:

@@ -34,6 +34,8 @@ from xstreamcast.run.continuous.time.sealing import Sealed
 from xstreamcast.run.temporal import VT_FROM, VT_TO, instant_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from xstreamcast.cast.regions import Filling
     from xstreamcast.model.change import Change
     from xstreamcast.model.structure import Structure
@@ -78,8 +80,8 @@ class Marked(Noted):
         for occurrence in tuple(self.pending):
             self._mark(occurrence)
 
-    def arrive(self, filled: list[tuple[int, Filling]]) -> None:
-        super().arrive(filled)
+    def arrive(self, filled: list[tuple[int, Filling]], timed: Mapping[int, list[Filling]]) -> None:
+        super().arrive(filled, timed)
         for number, _ in filled:
             for occurrence in self.at(number):
                 self._mark(occurrence)
@@ -204,7 +206,8 @@ class Modal(Journal):
         asked = {ENDED, *[name for name, _ in self.modes.asked]}
         for where in self.alone():
             parts = descendants(self.unit(where).items)
-            if not any(isinstance(part, ast.VarRef) and part.name.expanded in asked for part in parts):
+            asks = any(isinstance(part, ast.VarRef) and part.name.expanded in asked for part in parts)
+            if not asks and where[1] not in self.live[where[0]].route.each:
                 self.sealable.add(where)
 
     def close(self, stream: str) -> None:

@@ -15,9 +15,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xstreamcast.errors import error
-from xstreamcast.model.content import Opened
+from xstreamcast.run.continuous.associate.fragments import Inner
 from xstreamcast.run.continuous.associate.mounts import Member, Mount, Occurrence
-from xstreamcast.run.continuous.associate.runs import Fragment, Inner, Run
+from xstreamcast.run.continuous.associate.runs import Fragment, Run
 from xstreamcast.run.continuous.journal import Journal
 
 if TYPE_CHECKING:
@@ -80,9 +80,16 @@ class Sealing:
         if not self.live.closing or not self.association.is_followed():
             return
         closing, self.live.closing = self.live.closing, []
+        self._close(closing)
+        if self.live.dirty:  # fragments of runs have been opened, and more of them must be known than what they gave
+            self.journal.settle()
+            self._close(closing)
+
+    def _close(self, closing: list[int]) -> None:
+        """See what of some regions is closed."""
         released: list[int] = []
         runs: dict[Run, None] = {}
-        for number in dict.fromkeys(closing or ()):
+        for number in dict.fromkeys(closing):
             for occurrence in (*self._places(number, runs), *self.live.inlines.get(number, ())):
                 self._look_at(occurrence, released)
             for mount in self.live.passed.get(number, ()) if self.association.is_over(number) else ():
@@ -105,6 +112,8 @@ class Sealing:
             if not self.strict:
                 runs[run] = None
                 return ()
+            if not self.association.is_over(number):
+                return ()  # when it is opened it will be looked at again
             self.live.runs.open(run, [at], settled=True)
         return self.live.at(number)
 
@@ -258,15 +267,11 @@ class Sealing:
 
     def _is_over(self, run: Run, at: int) -> bool:
         """Whether a fragment in a run is closed, with its holes, and has been told."""
-        association, filling = self.association, run.fillings[at]
-        if filling is None or run.outcomes[at] is None:
+        association, region = self.association, self.live.runs.region(run.numbers[at])
+        if region is None or run.outcomes[at] is None or not association.closes(region):
             return False
-        region = self.live.table.get((self.live.doc, run.numbers[at]))
-        if region is None or not association.closes(region):
-            return False
-        content = filling.content
-        assert isinstance(content, Opened), "only what is plain stands in a run"
-        return all(map(association.is_over, content.regions)) and self._settled(run.unit, [Fragment(run, at)])
+        inside = run.holes[at].inside
+        return all(map(association.is_over, inside)) and self._settled(run.unit, [Fragment(run, at)])
 
     def _is_apart(self, run: Run, at: int) -> bool:
         """Whether something may come in between a fragment and the one before it, as they stand by their numbers."""
