@@ -175,7 +175,26 @@ class Rank:
     backward: bool = False
 
 
-Reduction = Concat | Reduce | Slice | Fold | Group | Sort | Gather | Rank | Versions
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """``for tumbling window $variable in E start … end …``, or sliding: ``body`` is evaluated for each.
+
+    The unit's items are arrays of one item of E each. The conditions read nothing but the variables of their ends.
+    ``numbered``: a number of an item is read, not only how many are between two.
+
+    Only of queries over what changes.
+    """
+
+    sliding: bool
+    variable: VarName
+    start: ast.WindowCondition
+    end: ast.WindowCondition | None
+    only_end: bool
+    body: ast.Expr
+    numbered: bool
+
+
+Reduction = Concat | Reduce | Slice | Fold | Group | Sort | Gather | Rank | Windows | Versions
 
 
 def reads_items(reduction: Reduction) -> bool:
@@ -185,7 +204,9 @@ def reads_items(reduction: Reduction) -> bool:
 
 def in_parts(reduction: Reduction) -> bool:
     """Whether a value is the items of members, one after the other, in some order: an answer can follow each."""
-    return isinstance(reduction, Concat | Gather | Rank) or (isinstance(reduction, Sort) and reduction.chosen is None)
+    if isinstance(reduction, Sort):
+        return reduction.chosen is None
+    return isinstance(reduction, Concat | Gather | Rank | Windows)
 
 
 def is_weak(reduction: Reduction) -> bool:

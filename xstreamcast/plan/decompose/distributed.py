@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xstreamcast.lang import ast
@@ -95,3 +96,33 @@ def in_loop(loop: Loop | None, variable: ast.Name, body: ast.Expr) -> Loop | Non
     if loop.body == ast.VarRef(loop.variable):
         return replace(loop, variable=variable, body=body)
     return replace(loop, body=substitute(body, {variable.expanded: loop.body}))
+
+
+def begin_with(paths: list[Path], start: Path) -> bool:
+    """Whether all paths lead through the nodes of another."""
+    return all(path.steps[: len(start.steps)] == start.steps for path in paths)
+
+
+def under(clauses: Sequence[ast.Clause], e: ast.Expr) -> ast.Expr:
+    """An expression under the clauses of a loop, if there are any."""
+    return ast.FLWOR(tuple(clauses), e, span=e.span) if clauses else e
+
+
+def described(clause: ast.Clause) -> str:
+    """A clause by its words."""
+    match clause:
+        case ast.OrderClause():
+            return "order by"
+        case ast.GroupClause():
+            return "group by"
+        case ast.CountClause():
+            return "count"
+        case ast.WindowClause():
+            return "a window"
+        case _:
+            return "a loop"
+
+
+def blamed(e: ast.FLWOR, clause: ast.Clause) -> ast.Expr:
+    """The FLWOR, with the place of one of its clauses."""
+    return ast.FLWOR(e.clauses, e.result, span=clause.span)

@@ -35,10 +35,12 @@ from xstreamcast.plan.decompose.distributed import Loop, Spread
 from xstreamcast.plan.decompose.folds import is_one
 from xstreamcast.plan.decompose.frames import Aggregates, conditional, fused
 from xstreamcast.plan.decompose.paths import nested
+from xstreamcast.plan.decompose.seen import seen_by
 from xstreamcast.plan.decompose.where import Blocking
 from xstreamcast.plan.passes.dependence import call_key
 from xstreamcast.plan.passes.shapes import boolean
 from xstreamcast.plan.passes.variables import free, substitute
+from xstreamcast.plan.projection.project import project
 from xstreamcast.scan.automaton import Action
 from xstreamcast.scan.path import NodeTest, Path, Step
 
@@ -251,9 +253,6 @@ def _anywhere(unit: Unit) -> Unit:
 
 
 def _seen(work: Decomposition, unit: Unit, path: Path) -> tuple[Target, ...]:
-    from xstreamcast.plan.decompose.plan import seen_by
-    from xstreamcast.plan.projection.project import project
-
     return project(seen_by(unit), {unit.root: path}, module=work.module, whole=reads_items(unit.reduction))[unit.root]
 
 
@@ -288,8 +287,6 @@ def _is_shallow(work: Decomposition, e: ast.Expr, record: VarName, path: Path, w
             return False
         if call_key(part) in work.functions:
             return False
-    from xstreamcast.plan.projection.project import project
-
     seen = project(e, {record: path}, module=work.module, whole=whole)
     return all(target.action == Action.KEEP for target in seen[record])
 

@@ -21,6 +21,7 @@ from xstreamcast.plan.passes.dependence import focus_of, navigates, repeatable
 from xstreamcast.plan.passes.open_root import Refocused
 from xstreamcast.plan.passes.shapes import boolean, nodes
 from xstreamcast.plan.passes.variables import free, substitute
+from xstreamcast.plan.projection.project import project
 
 if TYPE_CHECKING:
     from xstreamcast.plan.decompose.distributed import Spread
@@ -48,8 +49,6 @@ def frame_of(work: Decomposition, spread: Spread, lets: tuple[ast.LetClause, ...
             forget()
             continue
         if inner.units:
-            from xstreamcast.plan.projection.project import project
-
             seen = project(made, {record: loop.path}, module=work.module)
             return Nest(record, loop.path, tuple(inner.units), made, seen.get(record, ()), frame=True)
         forget()

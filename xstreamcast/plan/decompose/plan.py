@@ -20,22 +20,13 @@ from typing import TYPE_CHECKING, Final
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.namespaces import FN
-from xstreamcast.plan.algebra import (
-    Fold,
-    Group,
-    Pass,
-    Plan,
-    Reduce,
-    Source,
-    Strategy,
-    Unit,
-    VarName,
-    reads_items,
-)
-from xstreamcast.plan.decompose.units import Decomposition, named
+from xstreamcast.plan.algebra import Pass, Plan, Reduce, Source, Strategy, Unit, VarName, reads_items
+from xstreamcast.plan.decompose.seen import seen_by
+from xstreamcast.plan.decompose.units import Decomposition
 from xstreamcast.plan.decompose.where import Blocking
 from xstreamcast.plan.passes import Streams, normalise
 from xstreamcast.plan.passes.dependence import Dependence, call_key, focus_of
+from xstreamcast.plan.projection.project import merge, project
 from xstreamcast.plan.sources import source_of, sources_of
 from xstreamcast.scan.path import Path
 
@@ -109,8 +100,6 @@ def _planned(module: ast.Module, normal: ast.Module, streams: bool, changing: bo
 
 def _projected(module: ast.Module, sources: tuple[Source, ...], blocking: Blocking) -> Plan:
     """One scan of each document for what the query sees of it, and the query as it is."""
-    from xstreamcast.plan.projection.project import project
-
     assert module.body is not None
     seen = project(module.body, {source.variable: Path() for source in sources}, module=module)
     passes = tuple(Pass(source, (), seen.get(source.variable, ())) for source in sources)
@@ -135,8 +124,6 @@ def _passes(module: ast.Module, units: list[Unit]) -> tuple[Pass, ...]:
 
 def targets(module: ast.Module, units: list[Unit]) -> tuple[Target, ...]:
     """What a scan must keep for units of one document."""
-    from xstreamcast.plan.projection.project import merge, project
-
     found = []
     for unit in units:
         if unit.path is not None and unit.reduction == Reduce("count"):
@@ -144,28 +131,3 @@ def targets(module: ast.Module, units: list[Unit]) -> tuple[Target, ...]:
         seen = project(seen_by(unit), {unit.root: Path()}, module=module, whole=reads_items(unit.reduction))
         found.append(seen.get(unit.root, ()))
     return merge(*found)
-
-
-def seen_by(unit: Unit) -> ast.Expr:
-    """An expression that sees of a document what the unit's expression and its reduction see."""
-    reduction = unit.reduction
-    if isinstance(reduction, Group) and reduction.rows:
-        return unit.items
-    inner = reduction.inner if isinstance(reduction, Group) else reduction
-    if isinstance(inner, Fold):
-        # An accumulator has nodes of the document only if the step gives such nodes: then all of them is seen.
-        nothing = ast.LetClause(named(inner.accumulator), None, ast.Sequence())
-        value: ast.Expr = ast.FLWOR((nothing,), inner.step)
-        item = inner.item
-    elif isinstance(reduction, Group):
-        item = reduction.item
-        value = ast.VarRef(named(item))
-        if not reads_items(inner):
-            value = ast.FunctionCall(ast.Name("fn", "exists", FN), (value,))
-    else:
-        return unit.items
-    if isinstance(reduction, Group):
-        same = ast.LetClause(named(reduction.item), None, ast.VarRef(named(item)))
-        keys = ast.Sequence((value, *reduction.keys))
-        value = keys if item == reduction.item else ast.FLWOR((same,), keys)
-    return ast.FLWOR((ast.ForClause(named(item), None, False, None, unit.items),), value)

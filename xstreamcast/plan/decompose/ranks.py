@@ -20,7 +20,7 @@ from xstreamcast.plan.algebra import PLAN, Rank, Slice, VarName
 from xstreamcast.plan.decompose.collect import Columns, bound_in, goes_deep, of_record
 from xstreamcast.plan.decompose.joins import conjuncts, data
 from xstreamcast.plan.decompose.where import APART, FOREIGN, MIXED, Blocking, Where
-from xstreamcast.plan.passes.dependence import POSITION, focus_of
+from xstreamcast.plan.passes.dependence import POSITION, focus_of, repeatable
 from xstreamcast.plan.passes.shapes import is_fn, nodes, slice_of
 from xstreamcast.plan.passes.variables import free
 
@@ -221,13 +221,23 @@ def _unit(
 def in_two(e: ast.Expr) -> ast.Expr | None:
     """What is one sequence after another, each of which can be followed: None if it is not such.
 
-    if (c) then A else B          if (c) then A else (), if (not(c)) then B else ()
-    insert-before(E, 3, X)        subsequence(E, 1, 2), X, subsequence(E, 3)
+    if (c) then A else B                     if (c) then A else (), if (not(c)) then B else ()
+    switch (v) case 1 return A default B     if (switch (v) case 1 return true() default false()) then A else B
+    insert-before(E, 3, X)                   subsequence(E, 1, 2), X, subsequence(E, 3)
     """
+    if isinstance(e, ast.Switch | ast.Typeswitch):
+        return _first_case(e)
     if isinstance(e, ast.If) and ast.Sequence() not in (e.then, e.otherwise):
         other = ast.FunctionCall(ast.Name("fn", "not", FN), (e.condition,), span=e.condition.span)
         branches = ((e.condition, e.then), (other, e.otherwise))
         return ast.Sequence(tuple([ast.If(c, part, ast.Sequence(), span=part.span) for c, part in branches]))
+    if isinstance(e, ast.If) and e.otherwise == ast.Sequence():
+        inner = in_two(e.then)
+        while isinstance(inner, ast.If):
+            inner = in_two(inner)
+        if isinstance(inner, ast.Sequence):
+            parts = [ast.If(e.condition, part, ast.Sequence(), span=part.span) for part in inner.items]
+            return ast.Sequence(tuple(parts), span=e.span)
     if not isinstance(e, ast.FunctionCall) or not (is_fn(e, "remove", 2) or is_fn(e, "insert-before", 3)):
         return None
     at = e.args[1]
@@ -240,6 +250,22 @@ def in_two(e: ast.Expr) -> ast.Expr | None:
         return ast.FunctionCall(name, (e.args[0], *[ast.IntegerLiteral(n) for n in bounds]), span=e.span)
 
     return ast.Sequence((from_to(1, number - 1), *e.args[2:], from_to(max(behind, 1))), span=e.span)
+
+
+def _first_case(e: ast.Switch | ast.Typeswitch) -> ast.Expr | None:
+    """A choice among several as one between the first and the others, of which none binds what it is about."""
+    (case, *others), truth = e.cases, [ast.FunctionCall(ast.Name("fn", name, FN)) for name in ("true", "false")]
+    if not repeatable(e.operand):
+        return None
+    if isinstance(e, ast.Switch):
+        is_first: ast.Expr = replace(e, cases=(replace(e.cases[0], result=truth[0]),), default=truth[1])
+        rest: ast.Expr = replace(e, cases=e.cases[1:]) if others else e.default
+    else:
+        if e.default_var is not None or any(one.var is not None for one in e.cases):
+            return None
+        is_first = replace(e, cases=(replace(e.cases[0], result=truth[0]),), default=truth[1])
+        rest = replace(e, cases=e.cases[1:]) if others else e.default
+    return ast.If(is_first, case.result, rest, span=e.span)
 
 
 def sorted_by_call(e: ast.FunctionCall, work: Decomposition) -> ast.Expr | None:

@@ -28,30 +28,55 @@ _ATOMS = (
 )
 
 
-def stands(part: ast.Expr, variable: VarName) -> bool:
-    """Whether all that an expression does with a variable is to put it, by itself, into new elements."""
+def stands(part: ast.Expr, variable: VarName, nodes: bool = False) -> bool:
+    """Whether all that an expression does with a variable is to put it, by itself, into new elements.
+
+    ``nodes``: it stands for nodes, so that no blank is due between them and what is beside them in a sequence.
+    """
     if mentions(part, variable) == 0:
         return True
     match part:
         case ast.DirectElement(attributes=attributes, content=content):
             return not any(mentions(one, variable) for one in attributes) and all(
-                _by_itself(one, variable) for one in content
+                _inside(one, variable, nodes) for one in content
             )
         case ast.ComputedElement(name=name, content=content):
             computed = isinstance(name, ast.Expr) and mentions(name, variable)
-            return not computed and _by_itself(content, variable)
-        case ast.FLWOR(clauses=clauses, result=result):
-            lets = all(isinstance(clause, ast.LetClause) for clause in clauses)
-            return lets and not any(mentions(clause, variable) for clause in clauses) and stands(result, variable)
+            return not computed and _inside(content, variable, nodes)
+        case ast.ComputedDocument(content=content):
+            return _inside(content, variable, nodes)
+    chosen = _chosen(part, variable)
+    return chosen is not None and all(stands(one, variable, nodes) for one in chosen)
+
+
+def _inside(content: ast.Node, variable: VarName, nodes: bool) -> bool:
+    """The same of what is between braces, where the variable may be by itself."""
+    if isinstance(content, ast.VarRef) or not isinstance(content, ast.Expr):
+        return isinstance(content, ast.VarRef) or not mentions(content, variable)
+    chosen = None if isinstance(content, ast.Sequence) and not nodes else _chosen(content, variable)
+    if chosen is None:
+        return stands(content, variable, nodes)
+    return all(_inside(one, variable, nodes) for one in chosen)
+
+
+def _chosen(e: ast.Expr, variable: VarName) -> tuple[ast.Expr, ...] | None:
+    """The expressions of which one, or one after the other, is the value of another: what chooses does not look at the
+    variable. None if it is not of such a form."""
+    match e:
+        case ast.FLWOR(clauses=clauses, result=result) if all(isinstance(one, ast.LetClause) for one in clauses):
+            return None if any(mentions(one, variable) for one in clauses) else (result,)
         case ast.If(condition=condition, then=then, otherwise=otherwise):
-            return not mentions(condition, variable) and stands(then, variable) and stands(otherwise, variable)
-    return False
-
-
-def _by_itself(content: ast.Node, variable: VarName) -> bool:
-    if isinstance(content, ast.VarRef):
-        return True
-    return stands(content, variable) if isinstance(content, ast.Expr) else not mentions(content, variable)
+            return None if mentions(condition, variable) else (then, otherwise)
+        case ast.Switch(operand=operand, cases=cases, default=default):
+            values = [value for case in cases for value in case.values]
+            choosing = any(mentions(one, variable) for one in (operand, *values))
+            return None if choosing else (*[case.result for case in cases], default)
+        case ast.Typeswitch(operand=operand, cases=kinds, default=default):
+            return None if mentions(operand, variable) else (*[case.result for case in kinds], default)
+        case ast.Sequence(items=items):
+            return items
+        case _:
+            return None
 
 
 def mentions(part: ast.Node, variable: VarName) -> int:

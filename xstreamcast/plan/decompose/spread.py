@@ -17,7 +17,18 @@ from xstreamcast.lang import ast
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.algebra import VarName
-from xstreamcast.plan.decompose.distributed import Loop, Spread, extended, in_loop, is_itself, spliced
+from xstreamcast.plan.decompose.distributed import (
+    Loop,
+    Spread,
+    begin_with,
+    blamed,
+    described,
+    extended,
+    in_loop,
+    is_itself,
+    spliced,
+    under,
+)
 from xstreamcast.plan.decompose.forms import known_everywhere
 from xstreamcast.plan.decompose.paths import flat, nested, owner
 from xstreamcast.plan.decompose.record import Correlation, Functions, RecordBody
@@ -163,9 +174,10 @@ class Spreading:
     def conditional(self, e: ast.If) -> Spread:
         if e.otherwise == ast.Sequence() and is_fn(e.condition, "exists", 1):
             found, needed = self.visit(e.then), self.visit(cast(ast.FunctionCall, e.condition).args[0])
-            if needed.bare and _begin_with([found.path, *found.cuts], needed.path) and found.root == needed.root:
+            if needed.bare and begin_with([found.path, *found.cuts], needed.path) and found.root == needed.root:
                 return found  # there are no nodes below one that is not there
-        if self.mentions(e.condition) and not known_everywhere(e.condition, self.mentions):
+        alone = len(self.roots) == 1  # pieces of one document have nothing of another
+        if self.mentions(e.condition) and not (alone and known_everywhere(e.condition, self.mentions)):
             raise Blocking(e, OUTSIDE)  # not in a pass of its own: it and the branches can be had at the same time
         condition, _ = self.body({}).visit(e.condition, None)
         branches = [e.then, e.otherwise]
@@ -355,10 +367,10 @@ class Spreading:
             if isinstance(clause, ast.ForClause) and self.mentions(clause.source):
                 return self.loop(e, number, clauses, body)
             if not isinstance(clause, (ast.LetClause, ast.WhereClause)):
-                raise Blocking(_blamed(e, clause), f"{_described(clause)} around a loop over the document")
+                raise Blocking(blamed(e, clause), f"{described(clause)} around a loop over the document")
             clauses.append(body.clause(clause, None))
         found = self.visit(e.result)  # only lets and wheres
-        made = replace(found, expr=_under(clauses, found.expr, e), bare=False, records=found.cuts, loop=None)
+        made = replace(found, expr=under(clauses, found.expr), bare=False, records=found.cuts, loop=None)
         if self.is_root(found):
             raise Blocking(e, "the whole document is looked at")
         return made
@@ -368,11 +380,11 @@ class Spreading:
         assert isinstance(clause, ast.ForClause)
         found = self.visit(clause.source)
         if clause.position is not None or clause.allowing_empty:
-            raise Blocking(_blamed(e, clause), "a position in a sequence as long as the document")
+            raise Blocking(blamed(e, clause), "a position in a sequence as long as the document")
         after = e.clauses[number + 1 :]
         for later in after:
             if isinstance(later, (ast.GroupClause, ast.OrderClause, ast.CountClause)):
-                raise Blocking(_blamed(e, later), f"{_described(later)} over the whole document")
+                raise Blocking(blamed(e, later), f"{described(later)} over the whole document")
         if found.bare and not before and clause.type is None and not nested(found.path):
             deeper = self.deeper(e, clause, found, after)
             if deeper is not None:
@@ -447,10 +459,10 @@ class Spreading:
             return None
         inner = looked.loop.body
         if inner == ast.VarRef(looked.loop.variable) and clause.type is None:
-            return replace(looked.loop, variable=clause.var, body=_under([*before, *rest], result, e), written=True)
+            return replace(looked.loop, variable=clause.var, body=under([*before, *rest], result), written=True)
         made = ast.ForClause(clause.var, clause.type, False, None, inner, span=clause.span)
         written = looked.loop.written or is_itself(inner, looked.loop.variable)
-        return replace(looked.loop, body=_under([*before, made, *rest], result, e), written=written)
+        return replace(looked.loop, body=under([*before, made, *rest], result), written=written)
 
     def deeper(
         self, e: ast.FLWOR, clause: ast.ForClause, found: Spread, after: tuple[ast.Clause, ...]
@@ -478,30 +490,3 @@ class Spreading:
 
 
 _ANYWHERE = ast.AxisStep("descendant-or-self", ast.KindTest("node"))
-
-
-def _begin_with(paths: list[Path], start: Path) -> bool:
-    return all(path.steps[: len(start.steps)] == start.steps for path in paths)
-
-
-def _under(clauses: list[ast.Clause], result: ast.Expr, e: ast.FLWOR) -> ast.Expr:
-    return ast.FLWOR(tuple(clauses), result, span=e.span) if clauses else result
-
-
-def _described(clause: ast.Clause) -> str:
-    match clause:
-        case ast.OrderClause():
-            return "order by"
-        case ast.GroupClause():
-            return "group by"
-        case ast.CountClause():
-            return "count"
-        case ast.WindowClause():
-            return "a window"
-        case _:
-            return "a loop"
-
-
-def _blamed(e: ast.FLWOR, clause: ast.Clause) -> ast.Expr:
-    """The FLWOR, with the place of one of its clauses."""
-    return ast.FLWOR(e.clauses, e.result, span=clause.span)

@@ -24,6 +24,7 @@ from xstreamcast.plan.algebra import (
     Sort,
     Strategy,
     Versions,
+    Windows,
     in_parts,
 )
 from xstreamcast.plan.decompose.folds import last_item
@@ -126,6 +127,11 @@ def _operators(unit: Unit) -> Iterator[tuple[Symbol, str, str]]:
                 yield Symbol.SORT, f"groups by {by}", "O(|Δ| log n)"
         case Rank() as rank:
             yield from _ranked(rank, records)
+        case Windows() as windows:
+            kind = "sliding" if windows.sliding else "tumbling"
+            behind = ", and those behind it" if windows.numbered else ", and those behind it until they are as before"
+            cost = f"the windows that Δ is in{'' if windows.sliding and not windows.numbered else behind}"
+            yield Symbol.SELECT, f"{kind} windows of {records}", cost
         case Fold() as fold:
             last = fold == last_item()
             cost = "O(log n)" if last else "replayed from Δ on, until it is as before"

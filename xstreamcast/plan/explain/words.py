@@ -24,6 +24,7 @@ from xstreamcast.plan.algebra import (
     Unit,
     VarName,
     Versions,
+    Windows,
 )
 from xstreamcast.plan.operators import Operator, Symbol, is_unseen, keys_of, shown
 from xstreamcast.plan.projection.project import WHOLE_DOCUMENT, describe_path
@@ -240,7 +241,7 @@ def kept_within(unit: Unit) -> str:
     return kept(reduction)
 
 
-def kept(reduction: Concat | Reduce | Slice | Fold | Sort | Gather | Rank | Versions) -> str:
+def kept(reduction: Concat | Reduce | Slice | Fold | Sort | Gather | Rank | Windows | Versions) -> str:
     """What one reduction keeps."""
     match reduction:
         case Reduce():

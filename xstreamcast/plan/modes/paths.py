@@ -28,7 +28,7 @@ from xstreamcast.plan.modes.ways import (
     those,
     way_step,
 )
-from xstreamcast.plan.passes.dependence import focus_of
+from xstreamcast.plan.passes.dependence import focus_of, repeatable
 from xstreamcast.run.compile.analyse import LAST, POSITION
 
 
@@ -125,6 +125,18 @@ class Paths(Rules):
             found = either(found, self.any_of(nodes, exists(those(bare, unsure))))
         return found
 
+    def doubtful(self, e: ast.AxisStep | ast.Path) -> ast.Expr:
+        """Whether some item of a path is possible and not certain.
+
+        What a last step computes of nodes is not told apart by identity: it is in doubt if its node is, or by itself.
+        """
+        if not isinstance(e, ast.Path) or only_nodes(e.steps[-1]):
+            return exists(self.undecided(e))
+        nodes, last = parted(e)
+        doubted, made = self.undecided(nodes), self.possible(last)
+        inside = self.any_of(self.possible(nodes), self.unknown(last))
+        return inside if NOTHING in (doubted, made) else either(exists(path(doubted, made)), inside)
+
     def undecided(self, e: ast.Expr) -> ast.Expr:
         """The nodes of an expression that are possible and not certain."""
         match e:
@@ -146,8 +158,11 @@ class Paths(Rules):
                     found = _joined(found, self.undecided(part))
                 return found
         possible, certain = self.possible(e), self.certain(e)
-        # What an expression makes anew is not told apart by identity: it is known, or not there at all.
-        return NOTHING if possible == certain else ast.Except(possible, certain, span=e.span)
+        if possible == certain:
+            return NOTHING
+        if not repeatable(e):  # nodes that are new each time are not told apart by identity
+            return choose(self.unknown(e), possible)
+        return ast.Except(possible, certain, span=e.span)
 
     def _unsure(self, predicates: Sequence[ast.Expr]) -> ast.Expr:
         """Whether predicates do not refuse a node, and do not pass it for certain."""
@@ -205,6 +220,17 @@ def _is_forward(step: ast.Expr) -> bool:
 
 def _one_way(step: ast.Expr) -> bool:
     return isinstance(step, ast.AxisStep) and step.axis in ("child", "attribute", "self")
+
+
+def parted(e: ast.Path | ast.SimpleMap) -> tuple[ast.Expr, ast.Expr]:
+    """A path, or a map, without its last step; and that."""
+    *steps, last = e.steps
+    return (steps[0] if len(steps) == 1 else e.__class__(tuple(steps), span=e.span)), last
+
+
+def counts(e: ast.Path | ast.SimpleMap) -> bool:
+    """Whether a step looks at the position of its context item among those that the steps before it give."""
+    return any(focus_of(step) & (POSITION | LAST) for step in e.steps[1:])
 
 
 def only_nodes(e: ast.Expr) -> bool:

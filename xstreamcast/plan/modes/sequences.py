@@ -11,7 +11,7 @@ from xstreamcast.model.namespaces import FN, MATH, STREAM, XS
 from xstreamcast.model.time import parse_instant
 from xstreamcast.model.types import AtomicType
 from xstreamcast.plan.modes.loops import Loops
-from xstreamcast.plan.modes.paths import Paths, is_plain
+from xstreamcast.plan.modes.paths import Paths, counts, is_plain, parted
 from xstreamcast.plan.modes.rules import Rewrite, operands, parts_of
 from xstreamcast.plan.modes.ways import (
     FALSE,
@@ -23,7 +23,6 @@ from xstreamcast.plan.modes.ways import (
     call,
     choose,
     either,
-    exists,
     negated,
     those,
 )
@@ -92,6 +91,8 @@ class Sequences(Paths, Loops):
         match e:
             case ast.AxisStep():
                 return self.certain_step(e)
+            case ast.Path() | ast.SimpleMap() if counts(e):
+                return choose(self.unknown(e), NOTHING, e)
             case ast.Path() | ast.SimpleMap():
                 first, *rest = e.steps
                 steps = [self.certain(first), *[self.certain(step) for step in rest]]
@@ -121,7 +122,7 @@ class Sequences(Paths, Loops):
         match e:
             case ast.AxisStep():
                 return self.possible_step(e)
-            case ast.Path() | ast.SimpleMap():
+            case ast.Path() | ast.SimpleMap() if not counts(e):
                 steps = [self.possible(step) for step in e.steps]
                 return NOTHING if NOTHING in steps else e.__class__(tuple(steps), span=e.span)
             case ast.Filter():
@@ -141,12 +142,12 @@ class Sequences(Paths, Loops):
         match e:
             case ast.AxisStep():
                 return self.more_on(ast.ContextItem(span=e.span), (e,))
-            case ast.Path():
+            case ast.Path() if not counts(e):
                 first, *rest = e.steps
                 if isinstance(first, ast.AxisStep):
                     return self.more_on(ast.ContextItem(span=e.span), e.steps)
                 return either(self.more(first), self.more_on(self.possible(first), rest))
-            case ast.SimpleMap():
+            case ast.SimpleMap() if not counts(e):
                 found, base = self.more(e.steps[0]), self.possible(e.steps[0])
                 for step in e.steps[1:]:
                     found = either(found, self.any_of(base, self.more(step)))
@@ -171,8 +172,11 @@ class Sequences(Paths, Loops):
     def unknown(self, e: ast.Expr) -> ast.Expr:
         """Whether it is not sure which items there are."""
         match e:
+            case ast.Path() if counts(e):
+                nodes, last = parted(e)
+                return either(self.unknown(nodes), self.any_of(nodes, self.unknown(last)))
             case ast.AxisStep() | ast.Path():
-                return either(self.more(e), exists(self.undecided(e)))
+                return either(self.more(e), self.doubtful(e))
             case ast.SimpleMap():
                 found, base = self.unknown(e.steps[0]), e.steps[0]
                 for step in e.steps[1:]:

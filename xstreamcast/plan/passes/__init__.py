@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.lang import ast
+from xstreamcast.plan.passes.ancestors_to_paths import ancestors_to_paths
+from xstreamcast.plan.passes.descend_once import descend_once
 from xstreamcast.plan.passes.fold_recursion import fold_recursion
 from xstreamcast.plan.passes.gather_projections import gather_projections
 from xstreamcast.plan.passes.inline_functions import inline_functions
@@ -14,11 +16,13 @@ from xstreamcast.plan.passes.inline_globals import inline_globals
 from xstreamcast.plan.passes.inline_lets import inline_lets
 from xstreamcast.plan.passes.name_forests import name_forests
 from xstreamcast.plan.passes.name_sources import name_sources
+from xstreamcast.plan.passes.neighbours_to_windows import neighbours_to_windows
 from xstreamcast.plan.passes.open_root import open_root
 from xstreamcast.plan.passes.outermost_ancestor import outermost_ancestor
 from xstreamcast.plan.passes.parents_to_predicates import parents_to_predicates
 from xstreamcast.plan.passes.siblings_to_positions import siblings_to_positions
 from xstreamcast.plan.passes.spell_paths import spell_paths
+from xstreamcast.plan.passes.split_empty import split_empty
 from xstreamcast.plan.passes.split_loops import split_loops
 from xstreamcast.plan.passes.variables import distinguish
 
@@ -57,5 +61,8 @@ def normalise(module: ast.Module, streams: Streams | None = None) -> ast.Module:
         if streams is not None and rewrite is name_sources:
             module = spell_paths(name_forests(module, streams.forests), streams.structures)
         if streams is not None and rewrite is inline_lets:
-            module = siblings_to_positions(parents_to_predicates(module, streams.copies))
+            module = descend_once(ancestors_to_paths(module))
+            module = parents_to_predicates(module, streams.copies)
+            module = siblings_to_positions(module)
+            module = split_empty(neighbours_to_windows(module))
     return module

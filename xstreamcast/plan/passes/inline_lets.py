@@ -2,14 +2,18 @@
 
     let $b := /stream/pixel[x > 0] return count($b)        count(/stream/pixel[x > 0])
 
-The expression navigates, so that to evaluate it again gives the same nodes, or is read exactly once. One that nobody
-reads goes: to compute it would take a pass.
+The expression navigates, so that to evaluate it again gives the same nodes, or is read exactly once; or all that read
+it copy its items or count them, so that nobody can tell new nodes apart. New elements go where they are shown, if that
+is one place. A variable that nobody reads goes: to compute it would take a pass.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 from xstreamcast.lang import ast
-from xstreamcast.lang.walk import descendants, rebuild, with_body
+from xstreamcast.lang.walk import children, descendants, rebuild, with_body
+from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.passes.dependence import (
     Dependence,
     bindings,
@@ -61,19 +65,63 @@ class _Fuser:
             return False
         name = clause.var.expanded
         grouped = any(isinstance(part, ast.GroupKey) and part.var.expanded == name for part in descendants(rest))
-        if grouped or focus_of(value) or not navigates(value):
+        if grouped or focus_of(value):
             return False
-        return repeatable(value) or not repeated(rest, name)
+        if isinstance(value, ast.CONSTRUCTORS):
+            return not repeated(rest, name) and _is_shown(rest, name)
+        if not navigates(value):
+            return False
+        return repeatable(value) or not repeated(rest, name) or _is_copied(rest, name)
 
     def fuse(self, rest: ast.FLWOR, name: VarName, value: ast.Expr) -> ast.FLWOR:
         def change(part: ast.Node) -> ast.Node:
             if isinstance(part, ast.VarRef) and part.name.expanded == name:
-                return fresh_copy(value, self.names)
+                copy = fresh_copy(value, self.names)
+                # In the content of another element, a new one in braces is copied.
+                return ast.Sequence((copy,), span=copy.span) if isinstance(copy, ast.DirectElement) else copy
             return _flat(rebuild(part, change)) if reads(part, name) else part
 
         made = change(rest)
         assert isinstance(made, ast.FLWOR)
         return made
+
+
+def _is_shown(e: ast.Node, name: VarName) -> bool:
+    """Whether a variable is read only where its value is, as it is, the value of an expression or in new elements."""
+    match e:
+        case _ if not reads(e, name) or isinstance(e, ast.VarRef):
+            return True
+        case ast.FLWOR():
+            return not any(reads(clause, name) for clause in e.clauses) and _is_shown(e.result, name)
+        case ast.If():
+            return not reads(e.condition, name) and _is_shown(e.then, name) and _is_shown(e.otherwise, name)
+        case ast.DirectElement():
+            around = (*e.namespaces, *e.attributes)
+            return not any(reads(part, name) for part in around) and all(_is_shown(part, name) for part in e.content)
+        case ast.ComputedElement():
+            return not (isinstance(e.name, ast.Expr) and reads(e.name, name)) and _is_shown(e.content, name)
+        case ast.Sequence() | ast.ComputedDocument():
+            return all(_is_shown(part, name) for part in children(e))
+        case _:
+            return False
+
+
+def _is_copied(e: ast.Node, name: VarName) -> bool:
+    """Whether whatever reads a variable makes copies of its nodes, or looks at nothing but how many there are."""
+    if isinstance(e, ast.DirectElement | ast.ComputedElement):
+        within = [e.content] if isinstance(e, ast.ComputedElement) else e.content
+        parts = [part for one in within for part in (one.items if isinstance(one, ast.Sequence) else (one,))]
+        others = [part for part in children(e) if not any(part is one for one in within)]
+        inside = [part for part in parts if not isinstance(part, ast.VarRef)]
+        return all(_is_copied(part, name) for part in (*others, *inside))
+    if isinstance(e, ast.FunctionCall) and e.name.uri == FN and e.name.local in _COUNTING and len(e.args) == 1:
+        return isinstance(e.args[0], ast.VarRef) or _is_copied(e.args[0], name)
+    if isinstance(e, ast.VarRef):
+        return e.name.expanded != name
+    return all(_is_copied(part, name) for part in children(e))
+
+
+_COUNTING: Final = frozenset(("count", "exists", "empty"))
 
 
 def _flat(node: ast.Node) -> ast.Node:

@@ -15,6 +15,7 @@ from typing import Final
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import rebuild, with_body
 from xstreamcast.model.namespaces import FN
+from xstreamcast.plan.passes.open_root import is_root_element
 from xstreamcast.plan.passes.shapes import boolean, is_fn
 from xstreamcast.plan.sources import source_of
 
@@ -36,7 +37,7 @@ _WITHOUT: Final[dict[str, ast.Expr]] = {"preceding-sibling": ast.IntegerLiteral(
 
 
 def siblings_to_positions(module: ast.Module) -> ast.Module:
-    """The module's body without such steps, of elements at any depth of a document."""
+    """The module's body without such steps, of elements at any depth of a document, or below its root element."""
 
     def visit(e: ast.Node) -> ast.Node:
         made = rebuild(e, visit)
@@ -46,10 +47,12 @@ def siblings_to_positions(module: ast.Module) -> ast.Module:
 
 
 def _path(e: ast.Path) -> ast.Path:
-    if len(e.steps) < 3 or not isinstance(e.steps[0], ast.VarRef) or e.steps[1] != _ANYWHERE:
+    if len(e.steps) < 3 or not isinstance(e.steps[0], ast.VarRef):
         return e
-    step = e.steps[2]
-    if source_of(e.steps[0].name.expanded) is None or not isinstance(step, ast.AxisStep) or step.axis != "child":
+    source, step = source_of(e.steps[0].name.expanded), e.steps[2]
+    if source is None or not isinstance(step, ast.AxisStep) or step.axis != "child":
+        return e
+    if e.steps[1] != _ANYWHERE and (source.forest or not is_root_element(ast.Path(e.steps[:2]))):
         return e
     if not isinstance(step.test, ast.NameTest | ast.Wildcard):
         return e

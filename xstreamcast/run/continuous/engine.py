@@ -31,6 +31,7 @@ from xstreamcast.plan.algebra import (
     Strategy,
     Unit,
     Versions,
+    Windows,
 )
 from xstreamcast.plan.decompose.folds import last_item
 from xstreamcast.run.continuous.adjust.coincidence import Coincidence
@@ -42,6 +43,7 @@ from xstreamcast.run.continuous.adjust.replayed import Replayed
 from xstreamcast.run.continuous.adjust.siblings import Siblings, look_again
 from xstreamcast.run.continuous.adjust.sums import contribution, every, value
 from xstreamcast.run.continuous.adjust.versions import Numbered
+from xstreamcast.run.continuous.adjust.windows import Sliding, Tumbling
 from xstreamcast.run.continuous.associate.instances import items_of
 from xstreamcast.run.continuous.associate.mounts import Member, side_by_side
 from xstreamcast.run.continuous.associate.noted import Noted
@@ -118,6 +120,8 @@ class Continuous(Related):
                 self.derived[where] = Gathered(self, where, gather)
             case Rank() as rank:
                 self.derived[where] = Ranked(self, where, rank)
+            case Windows() as windows:
+                self.derived[where] = (Sliding if windows.sliding else Tumbling)(self, where, windows)
             case Versions() as versions:
                 self.derived[where] = Numbered(self, where, versions)
             case Fold() as fold if fold != last_item():
@@ -128,7 +132,8 @@ class Continuous(Related):
         for name, number in self.alone():
             unit = self.unit((name, number))
             self.live[name].runs.units[number] = Bulk(unit, self.codes[name][number], self.evaluation)
-            self.sealable.add((name, number))
+            if number not in self.live[name].route.each:
+                self.sealable.add((name, number))
 
     def alone(self) -> Iterator[Number]:
         """The units of which nobody but they themselves must know a record."""
@@ -143,11 +148,10 @@ class Continuous(Related):
             if isinstance(ref, ast.VarRef)
         }
         for where in self.needs:
-            name, number = where
             unit = self.unit(where)
             shown = told.count(unit) == 1 and unit.variable not in read and not self.readers[where]
-            alone = where not in self.derived and number not in self.live[name].route.each
-            if alone and not self.needs[where] and adds_up(unit, shown):
+            chosen = unit.nest is not None and unit.nest.each is not None and unit.nest.each.choice is not None
+            if where not in self.derived and not chosen and not self.needs[where] and adds_up(unit, shown):
                 yield where
 
     def _run(self) -> None:

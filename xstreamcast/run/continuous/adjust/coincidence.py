@@ -23,7 +23,7 @@ from xstreamcast.model.time import NOW, START, Instant
 from xstreamcast.model.tree import Node
 from xstreamcast.run.continuous.adjust.derived import Derived
 from xstreamcast.run.continuous.adjust.lookup import ALL, REGIME, Key, Lookup, Row
-from xstreamcast.run.temporal import VT_FROM, instant_in, lifespan
+from xstreamcast.run.temporal import VT_FROM, instant_in, lifespan, timed
 
 if TYPE_CHECKING:
     from xstreamcast.plan.algebra import Group
@@ -181,9 +181,9 @@ class Coincidence(Lookup):
 
 
 def _life(row: Row) -> Span:
-    """When a row's element lives; of others nothing is known."""
+    """When a row's version or event lives; a projection takes no other out, whatever is in it."""
     (item,) = row.items
-    if not isinstance(item, Node):
+    if not isinstance(item, Node) or not timed(item):
         return _AT_ALL
     span = lifespan(item)
     return span.begin, span.end

@@ -20,7 +20,7 @@ from xstreamcast.lang.walk import descendants
 from xstreamcast.model.function import Array, FunctionItem
 from xstreamcast.model.time import NOW, START, Instant
 from xstreamcast.model.tree import Node
-from xstreamcast.plan.algebra import Fold, Group, Reduce, Unit
+from xstreamcast.plan.algebra import Fold, Group, Reduce, Unit, Windows
 from xstreamcast.run.temporal import instant_of, look
 
 if TYPE_CHECKING:
@@ -200,6 +200,8 @@ def _shared(reduction: Reduction) -> Iterator[ast.Node]:
     inner = reduction.inner if isinstance(reduction, Group) else reduction
     if isinstance(inner, Fold):
         yield from (inner.zero, inner.step)
+    elif isinstance(inner, Windows):
+        yield from [end.when for end in (inner.start, inner.end) if end is not None]
     elif isinstance(inner, Reduce) and inner.argument is not None:
         yield inner.argument
 
