@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# Commands that the tests start take modules that are compiled already, whatever the shell says about keeping those.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo cluster-demo test law lint bench qt3 clean
 
@@ -23,7 +26,7 @@ demo: $(VENV)/.spark
 
 test: $(VENV)/.spark $(VENV)/.test
 	@$(BIN)/python -m xstreamcast.spark.java >/dev/null
-	$(BIN)/python -m pytest -n auto --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 cluster-demo: $(VENV)/.spark $(VENV)/auction.xml
 	@$(BIN)/python -m xstreamcast.spark.java >/dev/null

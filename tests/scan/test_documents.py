@@ -131,7 +131,7 @@ def test_a_cut_at_any_step_changes_nothing() -> None:
 
 def test_a_cut_at_any_byte_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A silent input is cut where it fell silent, or before the record that was open."""
-    monkeypatch.setattr(scanned, "_silent", lambda file: True)
+    monkeypatch.setattr(scanned, "_silent", lambda *_: True)
     root = parse_tree(NASTY).root
     expected = [[shown(node, target.action) for node in select(root, target.path)] for target in NASTY_TARGETS]
     whole = joined(list(document_batches(NASTY, NASTY_TARGETS[:3])))
@@ -216,7 +216,7 @@ def test_carried_parts_stay_until_their_element_ends() -> None:
 
 
 def test_a_silent_pipe_is_handed_over_as_far_as_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanned, "_silent", lambda file: True)
+    monkeypatch.setattr(scanned, "_silent", lambda *_: True)
     arrived: list[bytes] = []
 
     def slowly() -> Iterator[bytes]:

@@ -231,7 +231,7 @@ def test_filters_carry_and_records_of_several_paths_go_together() -> None:
 
 def test_a_silent_input_is_filtered_and_carried_as_any(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut before the record that is open, at every byte."""
-    monkeypatch.setattr(scanned, "_silent", lambda file: True)
+    monkeypatch.setattr(scanned, "_silent", lambda *_: True)
     document = (
         b"<s><g n='1'><t>one</t><r k='1'><v>a</v></r>+<r k='2'><v>b<r k='1'/></v></r><t>two</t><r k='1'/></g></s>"
     )

@@ -12,7 +12,8 @@ from pathlib import Path
 from xstreamcast.errors import XStreamError
 from xstreamcast.serve.client import parse_address, read
 
-DEADLINE = 60.0
+DEADLINE = 300.0
+"""How long something may take before it is said never to come: no pace, however slow the machine."""
 COMMAND = [sys.executable, "-m", "xstreamcast"]
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import re
 import signal
 import subprocess
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any
 
 import pytest
 from air import generated, in_thread
@@ -188,7 +192,7 @@ def test_a_growing_folder_and_standard_input_are_streams_at_once_and_sigterm_sto
         process.stdin.flush()
         waited(lambda: head(port, "pipe") == 1)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(DEADLINE) == 0
     with serving(tmp_path / "log", "--stream", f"feed={feed}") as (process, port):
         (feed / "2.xml").write_text('<stream:filler id="1">one</stream:filler><stream:eos/>')
         waited(lambda: head(port, "feed") == 4)
@@ -196,7 +200,7 @@ def test_a_growing_folder_and_standard_input_are_streams_at_once_and_sigterm_sto
         assert [getattr(item, "content", b"eos") for _, item in entries] == [b"0", b"1", b"one", b"eos"]
         assert head(port, "pipe") == 1  # taken up from its log
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(DEADLINE) == 0
 
 
 @pytest.mark.parametrize(
@@ -278,6 +282,27 @@ def test_a_server_with_another_log_than_before_is_not_mixed_in(tmp_path: Path) -
         aired.take("books", BOOKS)
         with pytest.raises(XStreamError, match="another log than before"):
             list(arrivals)
+
+
+def test_an_interrupt_before_anything_is_waited_for_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    loop = asyncio.new_event_loop()
+    wait, begun = loop.run_until_complete, []
+
+    def interrupted(work: Coroutine[Any, Any, Any]) -> None:
+        monkeypatch.setattr(loop, "run_until_complete", wait)
+        begun.append(loop.create_task(work))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop, "run_until_complete", interrupted)
+    monkeypatch.setattr(asyncio, "new_event_loop", lambda: loop)
+    with pytest.raises(KeyboardInterrupt):
+        next(receive(parse_address("xcast://127.0.0.1:1/books")))
+    gc.collect()
+    assert begun.pop().cancelled()
+    assert loop.is_closed()
+    assert caplog.text == ""
 
 
 # ------------------------------------------------------------------------------------------------- publishing

@@ -16,6 +16,7 @@ import pytest
 from air import SMALL, Client, address, generated, on_air, take, until
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import DEADLINE
 from random_streams import streams
 from test_settling import items_of, replaces_event, t
 
@@ -278,8 +279,8 @@ def test_a_log_without_its_beginning_and_without_a_base_is_damaged(tmp_path: Pat
 
 def test_a_client_that_asks_for_what_is_gone_is_told_and_gets_the_stream_as_it_is(tmp_path: Path) -> None:
     async def run() -> None:
-        limits = replace(SMALL, tidying=0.02)
-        async with on_air(tmp_path, limits=limits, keep=Keep(size=4000), cycle=3600.0) as station:
+        limits, keep = replace(SMALL, tidying=0.02), Keep(size=4000)
+        async with on_air(tmp_path, limits=limits, keep=keep, cycle=3600.0) as station:
             made = station.register("s")
             take(made, [Fill(region=0, content=b'<r><stream:hole id="1"/><stream:hole id="2"/></r>')])
             early = Client('string(stream("s"))', s=address(station, "s"))
@@ -288,14 +289,14 @@ def test_a_client_that_asks_for_what_is_gone_is_told_and_gets_the_stream_as_it_i
                 take(made, [Fill(region=number % 2 + 1, content=b"<i>%05d</i>" % number)])
                 if not number % 200:
                     await until(lambda: early.complete)
-            await until(lambda: made.counts["compactions"] >= 1)
+            await until(lambda: made.counts["compactions"] and keep.due(made.log, 0.0) is None)  # all there will be
             first = made.log.first
             assert first > 1
             take(made, [Eos()])
             await asyncio.gather(*early.tasks)
             for start in (0, 3, first - 1, first, first + 1):
                 client = Client('string(stream("s"))', s=address(station, "s", start))
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(DEADLINE):
                     await asyncio.gather(*client.tasks)
                 assert client.complete
                 # Since the number from which on all is kept, all comes.

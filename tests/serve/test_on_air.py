@@ -12,6 +12,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 from air import SMALL, Client, address, generated, on_air, take, until
+from processes import DEADLINE
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Change, Eos, Fill, Remove, Replace
@@ -31,7 +32,7 @@ def filler(region: int, text: str, version: int | None = None) -> Fill:
 
 
 def get(station: Station, path: str) -> str:
-    with urlopen(f"http://127.0.0.1:{station.port}{path}", timeout=10) as response:
+    with urlopen(f"http://127.0.0.1:{station.port}{path}", timeout=DEADLINE) as response:
         return str(response.read().decode())
 
 
@@ -83,7 +84,7 @@ def test_the_stream_is_over_when_eos_and_all_before_it_have_come(tmp_path: Path)
             take(station.register("s"), [ROOT, filler(1, "a"), Eos()])
             for start in ("beginning", "now", 1):
                 client = Client(None, s=address(station, "s", start))
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(DEADLINE):
                     await asyncio.gather(*client.tasks)
                 assert client.receptions["s"].ended == 3
 
@@ -173,7 +174,7 @@ def test_fifty_clients_hear_everything_though_five_of_them_are_stalled(tmp_path:
     clients, stalled, batches = 45, 5, 40
 
     async def run() -> None:
-        async with on_air(tmp_path, limits=replace(SMALL, queue=1 << 16, heartbeat=600.0), **QUIET) as station:
+        async with on_air(tmp_path, limits=replace(SMALL, queue=1 << 16), **QUIET) as station:
             channel = station.register("s")
             take(channel, [ROOT])
             healthy = [Client(None, s=address(station, "s")) for _ in range(clients)]
@@ -241,7 +242,8 @@ def test_streams_are_registered_published_to_and_unregistered(tmp_path: Path) ->
         assert parse_structure(get(station, "/streams/rates/structure")).tags == structure.tags
         assert json.loads(get(station, "/health"))["status"] == "ok"
         address_of = f"http://127.0.0.1:{station.port}/streams/rates"
-        urlopen(Request(address_of, method="DELETE", headers={"Authorization": "Bearer secret"}), timeout=10).close()
+        unregister = Request(address_of, method="DELETE", headers={"Authorization": "Bearer secret"})
+        urlopen(unregister, timeout=DEADLINE).close()
         assert json.loads(get(station, "/streams")) == []
         with pytest.raises(XStreamError, match="no such stream"):
             read(address(station, "rates"))
@@ -312,7 +314,7 @@ def test_a_reader_with_patience_waits_for_a_server_that_is_away(tmp_path: Path) 
             where = address(station, "s")
         with pytest.raises(XStreamError, match="no connection: Connection refused"):
             await asyncio.to_thread(read, where)
-        waiting = asyncio.create_task(asyncio.to_thread(read, where, patience=60.0))
+        waiting = asyncio.create_task(asyncio.to_thread(read, where, patience=DEADLINE))
         again = Station(tmp_path, limits=SMALL)
         await again.start(port=where.port)
         assert (await waiting).head == 1
@@ -332,7 +334,7 @@ def test_a_restarted_station_goes_on_and_its_clients_come_back_by_themselves(tmp
         again = Station(tmp_path, limits=SMALL, cycle=0.1)
         await again.start(port=port)
         take(again.channels["s"], [filler(2, "b"), Replace(region=1, content=b"A"), Eos()])
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(DEADLINE):
             await asyncio.gather(*client.tasks)
         assert client.answer == "Ab"
         assert client.receptions["s"].since == 5

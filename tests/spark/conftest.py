@@ -15,14 +15,11 @@ from spark_samples import SAMPLES
 
 @pytest.hookimpl(tryfirst=True)  # before groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever starts Spark says so. Who has the session of this process stays together, and so do those who start
-    processes of their own: beside each other, for both wait most of the time."""
+    """Whatever starts Spark says so. Who shares the session of this process, or the cluster, stays together."""
     for item in items:
-        shares = "spark" in getattr(item, "fixturenames", ())
-        if shares or item.get_closest_marker("spark"):
+        for shared in {"spark", "cluster"}.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.spark)
-            if item.get_closest_marker("xdist_group") is None:
-                item.add_marker(pytest.mark.xdist_group("spark" if shares else "drivers"))
+            item.add_marker(pytest.mark.xdist_group(shared))
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ import json
 import os
 import random
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
@@ -246,16 +246,14 @@ def receive(address: Address, reception: Reception | None = None) -> Iterator[Ar
     state = Reception() if reception is None else reception
     messages = tune(address, state)
     place, outage, log, told = Place(str(address)), Outage(), state.log, ""
-    waiting: asyncio.Task[Heard | Trouble] | None = None
 
     async def following() -> Heard | Trouble:
         return await anext(messages)
 
     try:
         while True:
-            waiting = loop.create_task(following())
             try:
-                came = loop.run_until_complete(waiting)
+                came = loop.run_until_complete(following())
             except StopAsyncIteration:
                 return
             said = outage.gone(came) if isinstance(came, Trouble) else outage.back()
@@ -269,10 +267,10 @@ def receive(address: Address, reception: Reception | None = None) -> Iterator[Ar
             for n, element in came.news:
                 yield from _arrivals(n, element, address)
     finally:
-        if waiting is not None and not waiting.done():  # interrupted
-            waiting.cancel()
-            with suppress(asyncio.CancelledError):
-                loop.run_until_complete(waiting)
+        if waiting := asyncio.all_tasks(loop):  # interrupted, perhaps before it was waited for
+            for task in waiting:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*waiting, return_exceptions=True))
         loop.run_until_complete(messages.aclose())
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
