@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import Any, Final
 
 COMMANDS: Final[tuple[str, ...]] = (
-    "structure", "fragment", "materialise", "generate", "query", "watch", "serve", "listen", "explain", "translate",
-    "parse", "demo",
+    "structure", "fragment", "materialise", "feed", "generate", "query", "watch", "serve", "listen", "explain",
+    "translate", "parse", "demo",
 )  # fmt: skip
 """Each is ``NAME_command`` in the file of its name; the order is that of the help text."""
 

@@ -53,7 +53,7 @@ def explain_command(
     from xstreamcast.plan.modes.rewrite import Emission
 
     if (query is None) == (file is None):
-        raise typer.BadParameter("give a query, or -f FILE, not both")
+        raise typer.BadParameter("give either a query or a file with one: -f FILE")
     if emit not in get_args(Emission):
         raise typer.BadParameter(f"--emit is one of {', '.join(get_args(Emission))}")
     if engine not in ("embedded", "spark"):

@@ -34,7 +34,7 @@ def parse_command(
     from xstreamcast.run.query import warning_texts
 
     if (query is None) == (file is None):
-        raise typer.BadParameter("give a query, or -f FILE, not both")
+        raise typer.BadParameter("give either a query or a file with one: -f FILE")
     text = read_query(file) if file is not None else query or ""
     structures = {}
     for given in structure or ():

@@ -51,7 +51,7 @@ def translate_command(
     from xstreamcast.run.query import warning_texts
 
     if (query is None) == (file is None):
-        raise typer.BadParameter("give a query, or -f FILE, not both")
+        raise typer.BadParameter("give either a query or a file with one: -f FILE")
     chosen = next((known for known in STRATEGIES if known.lower() == strategy.lower()), None)
     if chosen is None:
         raise typer.BadParameter(f"{strategy!r} is not one of {', '.join(STRATEGIES)}", param_hint="--strategy")

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
+from time import monotonic
 from typing import Any, BinaryIO, Final, cast
 
 from xstreamcast.errors import XStreamError
@@ -29,7 +30,7 @@ _PACKED: Final = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
 """How gz, bz2, xz and zstd files begin."""
 
 PATIENCE: Final = 0.5
-"""Seconds of silence after which a pipe is taken for one that goes on."""
+"""Seconds after its first bytes when a pipe that has nothing more to give at once is taken for one that goes on."""
 
 Scannable = Path | BinaryIO | Node
 """What a pass can range over: a file, an open file or pipe, or a document that is in memory already."""
@@ -80,10 +81,10 @@ class Begun(io.RawIOBase):
         return len(data)
 
 
-def _silent(file: BinaryIO) -> bool:
-    """Whether nothing comes for a while."""
+def _silent(file: BinaryIO, until: float) -> bool:
+    """Whether nothing comes before a moment; or, when it has passed, whether nothing is there."""
     try:
-        return not select.select([file.fileno()], [], [], PATIENCE)[0]
+        return not select.select([file.fileno()], [], [], max(0.0, until - monotonic()))[0]
     except (OSError, ValueError):  # no file of the system's
         return False
 
@@ -109,7 +110,8 @@ def scannable(source: Any) -> Scannable | None:
 def measured(source: Any, patient: bool = True) -> tuple[Any, bool]:
     """A source, and whether it is large. A pipe is read as far as it takes to know, and given back whole.
 
-    If not ``patient``, a pipe that is silent for a while counts as large: what it has given so far can be worked on.
+    If not ``patient``, a pipe that is still to be waited for after a while counts as large, however steadily it brings
+    little: what it has given so far can be worked on.
     """
     found = scannable(source)
     if found is None or isinstance(found, Node):
@@ -130,14 +132,15 @@ def measured(source: Any, patient: bool = True) -> tuple[Any, bool]:
             return source, large
         return source, size >= KERNEL_FROM
     pieces, size = [], 0
-    silent = False
+    silent, until = False, 0.0
     while size < KERNEL_FROM and not silent:
         piece = _some(found, _PIECE)
         if not piece:
             break
+        until = until or monotonic() + PATIENCE
         pieces.append(piece)
         size += len(piece)
-        silent = not patient and _silent(found)
+        silent = not patient and _silent(found, until)
     head = b"".join(pieces)
     large = silent or size >= KERNEL_FROM or (head.startswith(_PACKED) and _unpacked_is_large(BytesIO(head)))
     return cast(BinaryIO, Begun(head, found)), large

@@ -22,7 +22,9 @@ import select
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path as FilePath
+from time import monotonic
 from typing import BinaryIO, Final
 
 import numpy as np
@@ -40,7 +42,7 @@ from xstreamcast.scan.scanner import STEP, InternalSubset, Scanner
 from xstreamcast.scan.vector import Bytes
 
 PATIENCE: Final = 0.1
-"""Seconds that an input may be silent before what it gave so far is handed over."""
+"""Seconds since the last batch from which on an input is not waited for before what it gave is handed over."""
 ROWS: Final = 1 << 15
 """No more rows of a tree than this are aimed at: where much of the input is projected, batches are cut sooner."""
 AHEAD: Final = 2
@@ -159,7 +161,7 @@ class _Scan:
             except InternalSubset:  # before the root, so nothing was handed over
                 self._begin()
         if isinstance(again, list):
-            yield from self._chunks(plain_chunks(again, self.name), lambda: False, Meter())
+            yield from self._chunks(plain_chunks(again, self.name), lambda until: False, Meter())
         else:
             yield from self.source(again)
 
@@ -221,10 +223,13 @@ class _Scan:
             name = source_name(source)
             meter = Meter()
             chunks = plain_chunks(read_chunks(open_input(file, meter), name), name)
-            yield from self._chunks(chunks, lambda: _silent(file), meter)
+            yield from self._chunks(chunks, partial(_silent, file), meter)
 
-    def _chunks(self, chunks: Iterable[bytes], silent: Callable[[], bool], meter: Meter) -> Iterator[BatchDocument]:
+    def _chunks(
+        self, chunks: Iterable[bytes], silent: Callable[[float], bool], meter: Meter
+    ) -> Iterator[BatchDocument]:
         scanner, growth = self.scanner, self.growth
+        due = monotonic() + PATIENCE
         b = np.zeros(PIECE, np.uint8)
         n = wanted = 0
         limit = self.stride
@@ -248,8 +253,9 @@ class _Scan:
             self.progress(meter.taken)
             pending = n - scanner.position
             wanted = scanner.position + pending * 3 // 2 if pending > _PATIENT else 0
-            if self._may_cut() and silent():
+            if self._may_cut() and silent(due):
                 yield self._batch(b)
+                due = monotonic() + PATIENCE
         while self._run(b, n, limit) == t.LIMIT:
             limit = scanner.position + self.stride
             if self._may_cut():
@@ -258,9 +264,12 @@ class _Scan:
         yield self._batch(b, final=True)
 
 
-def _silent(file: BinaryIO) -> bool:
-    """Whether an input has nothing to read for a while: a pipe or a socket whose writer is slow."""
+def _silent(file: BinaryIO, until: float) -> bool:
+    """Whether an input, a pipe or a socket whose writer is slow, has nothing to read before a moment.
+
+    When it has passed: whether it has nothing now. So what comes steadily, a little at a time, does not wait for long.
+    """
     try:
-        return not select.select([file.fileno()], [], [], PATIENCE)[0]
+        return not select.select([file.fileno()], [], [], max(0.0, until - monotonic()))[0]
     except (OSError, ValueError):  # no file of the system's
         return False

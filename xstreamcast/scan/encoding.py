@@ -110,10 +110,16 @@ class Meter:
     taken: int = 0
 
 
+def standard_input() -> BinaryIO:
+    """Standard input without Python's own buffer: a thread that waits would hold its lock when the process ends, which
+    is then aborted."""
+    return cast(BinaryIO, getattr(sys.stdin.buffer, "raw", sys.stdin.buffer))
+
+
 def open_file(path: str | Path) -> BinaryIO:
     """Open a path; ``-`` is standard input."""
     if str(path) == "-":
-        return cast(BinaryIO, sys.stdin.buffer)
+        return standard_input()
     try:
         return open(path, "rb")
     except OSError as fault:

@@ -1,0 +1,258 @@
+"""Records by their keys → changes: fills of what is new, replacements of what is different, removals of what is gone.
+
+>>> from io import BytesIO
+>>> feed = Feed("/list/book", key="@id")
+>>> first = list(feed.changes(BytesIO(b'<list><book id="a">1</book><book id="b">2</book></list>')))
+>>> [change.kind for change in first[1:]]  # after the structure: a page, its section, the root; two books
+['fill', 'fill', 'fill', 'fill', 'fill']
+>>> [change.content for change in feed.changes(BytesIO(b'<list><book id="b">3</book><book id="a">1</book></list>'))]
+[b'<book id="b">3</book>']
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+from typing import Final
+
+from xstreamcast.errors import Place, XStreamError, error
+from xstreamcast.feeds.known import Known
+from xstreamcast.feeds.places import around_content, grown, region
+from xstreamcast.feeds.records import Record, Records, Removal
+from xstreamcast.feeds.tags import Tags
+from xstreamcast.model.change import ROOT, Change, Eos, Fill, Remove, Replace
+from xstreamcast.model.diagnostic import Diagnostic
+from xstreamcast.model.serialise import serialise
+from xstreamcast.model.structure import Structure, TagType, parse_structure, write_structure
+from xstreamcast.model.time import Instant, parse_instant
+from xstreamcast.scan.encoding import Source, source_name
+
+Brought = Record | Removal | Diagnostic
+_LOT: Final = 1024
+"""So many records are taken in at once, where as many are there."""
+_EVENTS: Final = 1
+"""The region of all events."""
+
+
+class Feed:
+    """Documents that bring records, as one stream.
+
+    ``record`` is the path from the root to the records: ``/feed/entry``. A record whose ``key`` (an XQuery expression
+    with the record as its context) has come before takes the place of the former one; without a key every record is
+    a new one. With a ``time`` (an expression, too) records are versions in time; without a key, events. ``removed``, an
+    expression over the document, gives the keys of records that are gone; if documents are ``whole``, all that they
+    do not bring are. ``state`` is a file by which another run goes on; ``report`` hears of records that were put aside.
+    """
+
+    def __init__(
+        self,
+        record: str,
+        *,
+        key: str | None = None,
+        time: str | None = None,
+        removed: str | None = None,
+        whole: bool = False,
+        namespaces: Mapping[str, str] | None = None,
+        state: str | Path | None = None,
+        report: Callable[[Diagnostic], None] = lambda _: None,
+    ) -> None:
+        if key is None and (removed is not None or whole):
+            raise error("XSC0120", "what is gone is known by its key", hint="say what the key of a record is")
+        self.keyed, self.timed, self.removes, self.whole = key is not None, time is not None, removed is not None, whole
+        self.report = report
+        self.records = Records(record, key, time, removed, namespaces or {})
+        type: TagType = "filler" if time is None else "event" if key is None else "temporal"
+        self.tags = Tags(self.records.around, self.records.steps[-1], type)
+        self.known = Known(state, repr((self.records.steps, key, time, removed, whole)))
+        structure = self.known.get("structure")
+        if structure:
+            self.tags.restore(parse_structure(structure))
+        self.counts: Counter[str] = Counter()
+        """How many records were ``new``, ``changed``, ``removed``, ``same``, ``aside``."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether something was read before."""
+        return bool(self.known.get("documents"))
+
+    def has_read(self, path: Path) -> bool:
+        """Whether a file was read before, as it is."""
+        return self.known.has_read(str(path.resolve()), _stamp(path))
+
+    def structure(self) -> Structure | None:
+        """What was announced before: the beginning of a further stream of the same feed."""
+        text = self.known.get("structure")
+        return parse_structure(text) if text else None
+
+    def changes(self, source: Source, told: Callable[[], None] = lambda: None) -> Iterator[Structure | Change]:
+        """What a document changes. When all of it has been taken, ``told`` is called, and then it is remembered.
+
+        What cannot be read again is remembered as it comes, so that ``told`` is called for each part.
+        """
+        found = self.records.read(source)
+        if isinstance(source, str | Path) and Path(source).is_file():
+            stamp = _stamp(Path(source))  # of what is read: it may be another file by the end
+            with self.known.whole():
+                seen = self._count("documents")
+                for lot in _lots(found):
+                    yield from self._lot(lot, seen)
+                yield from self._gone(seen)
+                self.known.read(str(Path(source).resolve()), stamp)
+                told()
+            return
+        with self.known.whole():
+            seen = self._count("documents")
+        for lot in _as_they_come(found) if source_name(source) == "<stdin>" else _lots(found):
+            with self.known.whole():
+                yield from self._lot(lot, seen)
+                told()
+        with self.known.whole():
+            yield from self._gone(seen)
+            told()
+
+    def _lot(self, lot: list[Brought], seen: int) -> Iterator[Structure | Change]:
+        taken: list[tuple[Record | Removal, Instant | None]] = []
+        for one in lot:
+            time = self._time(one) if isinstance(one, Record) else None
+            aside = one if isinstance(one, Diagnostic) else time
+            if isinstance(aside, Diagnostic):
+                self.counts["aside"] += 1
+                self.report(aside)
+            elif not isinstance(one, Diagnostic):
+                if isinstance(one, Record):
+                    self.tags.look(one.element)
+                taken.append((one, aside))
+        structure = self.tags.news()
+        if structure is not None:
+            self.known.put("structure", write_structure(structure))
+            yield structure
+        before = int(self.known.get("records", "0"))
+        changes: list[Change] = []
+        number = before
+        for one, time in taken:
+            if isinstance(one, Removal):
+                self._removal(one.key, seen, changes)
+            else:
+                number = self._record(one, time, seen, number, changes)
+        if number != before:
+            self.known.put("records", str(number))
+            yield from self._room(before, number)
+        yield from changes
+
+    def _room(self, before: int, after: int) -> Iterator[Change]:
+        """Holes for what is new; all events have one."""
+        if self.keyed or not self.timed:
+            yield from grown(before, after, self.records.around, self.tags.record)
+        elif not before:
+            hole = f'<stream:hole id="{_EVENTS}" tsid="{self.tags.record}"/>'.encode()
+            yield Fill(region=ROOT, tsid=1, version=0, content=around_content(self.records.around, hole))
+
+    def _time(self, record: Record) -> Instant | Diagnostic | None:
+        """The time of a record, if it has one; or what is wrong with the record."""
+        place = Place(self.records.steps[-1])
+        if self.keyed and not record.key:
+            return Diagnostic("XSC0122", "quarantine", "a record without a key", place, record.element.string[:100])
+        if not self.timed:
+            return None
+        try:
+            return parse_instant(record.time.strip())
+        except XStreamError as fault:
+            return Diagnostic(fault.code, "quarantine", f"{fault.message} (record {record.key})", place)
+
+    def _record(self, record: Record, time: Instant | None, seen: int, number: int, changes: list[Change]) -> int:
+        """Tell of a record; the number of the next new one."""
+        content = serialise([record.element]).encode()
+        tsid = self.tags.record
+        if not self.keyed:
+            self.counts["new"] += 1
+            place = _EVENTS if self.timed else region(number)
+            # Two messages that are equal, at one instant, are two events: their versions differ.
+            changes.append(
+                Fill(region=place, tsid=tsid, version=self._count("changes"), valid_time=time, content=content)
+            )
+            return number + 1
+        digest = blake2b(f"{time} ".encode() + content, digest_size=16).digest()
+        known = self.known.record(record.key)
+        if known is not None and known[1] == digest:
+            self.counts["same"] += 1
+            if self.whole:
+                self.known.note(record.key, known[0], digest, seen)
+            return number
+        own = number if known is None else known[0]
+        kind = Replace if known is not None and known[1] is not None and not self.timed else Fill
+        self.counts["new" if known is None or known[1] is None else "changed"] += 1
+        self.known.note(record.key, own, digest, seen)
+        version = self._count("changes")
+        changes.append(kind(region=region(own), tsid=tsid, version=version, valid_time=time, content=content))
+        return number + 1 if known is None else number
+
+    def _removal(self, key: str, seen: int, changes: list[Change]) -> None:
+        known = self.known.record(key)
+        if known is None or known[1] is None:
+            return  # it was never here
+        self.counts["removed"] += 1
+        self.known.note(key, known[0], None, seen)
+        changes.append(Remove(region=region(known[0]), tsid=self.tags.record, version=self._count("changes")))
+
+    def _gone(self, seen: int) -> Iterator[Change]:
+        """What a whole document does not have."""
+        changes: list[Change] = []
+        for key, _ in self.known.unseen(seen) if self.whole else ():
+            self._removal(key, seen, changes)
+        yield from changes
+
+    def _count(self, what: str) -> int:
+        number = int(self.known.get(what, "0")) + 1
+        self.known.put(what, str(number))
+        return number
+
+    def end(self) -> Eos:
+        """There will be no more documents."""
+        return Eos()
+
+    def close(self) -> None:
+        """Let go of the state."""
+        self.known.close()
+
+
+def _stamp(path: Path) -> str:
+    found = os.stat(path)
+    return f"{found.st_size} {found.st_mtime_ns}"
+
+
+def _lots(found: Iterator[Brought]) -> Iterator[list[Brought]]:
+    while lot := list(islice(found, _LOT)):
+        yield lot
+
+
+def _as_they_come(found: Iterable[Brought]) -> Iterator[list[Brought]]:
+    """What a pipe brings: as much as is there, and never waiting for more."""
+    come: Queue[Brought | BaseException | None] = Queue(4 * _LOT)
+
+    def read() -> None:
+        try:
+            for one in found:
+                come.put(one)
+            come.put(None)
+        except BaseException as fault:  # it is raised where the records are taken in
+            come.put(fault)
+
+    Thread(target=read, daemon=True).start()
+    while True:
+        lot: list[Brought] = []
+        while not lot or (not come.empty() and len(lot) < _LOT):
+            one = come.get()
+            if one is None or isinstance(one, BaseException):
+                if lot:
+                    yield lot
+                if one is None:
+                    return
+                raise one
+            lot.append(one)
+        yield lot
