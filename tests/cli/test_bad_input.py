@@ -91,7 +91,7 @@ def test_a_folder_or_nothing_is_no_document(command: str, tmp_path: Path) -> Non
 
 def test_standard_input_has_a_name() -> None:
     run = [sys.executable, "-m", "xstreamcast", "query", "."]
-    ended = subprocess.run(run, input=b"<a>", capture_output=True, timeout=60, check=False)
+    ended = subprocess.run(run, input=b"<a>", capture_output=True, timeout=300, check=False)
     refused(Ran(ended.returncode, ended.stdout, ended.stderr.decode()), "XSC0001", "<stdin>:1:4")
 
 
@@ -115,7 +115,7 @@ def test_a_query_that_looks_at_no_document_leaves_standard_input_alone(query: st
     reading, writing = os.pipe()  # nobody writes, and nobody closes it: who reads would wait for ever
     try:
         run = [sys.executable, "-m", "xstreamcast", "query", query]
-        assert subprocess.run(run, stdin=reading, capture_output=True, timeout=60, check=True).stdout
+        assert subprocess.run(run, stdin=reading, capture_output=True, timeout=300, check=True).stdout
     finally:
         os.close(reading)
         os.close(writing)
@@ -144,7 +144,7 @@ def test_what_is_put_aside_is_shown_without_what_a_terminal_would_obey() -> None
 
 def started(*arguments: str | Path, stdout: int) -> tuple[int, str]:
     run = [sys.executable, "-m", "xstreamcast", *map(str, arguments)]
-    ended = subprocess.run(run, stdout=stdout, stderr=subprocess.PIPE, timeout=60, check=False)
+    ended = subprocess.run(run, stdout=stdout, stderr=subprocess.PIPE, timeout=300, check=False)
     return ended.returncode, ended.stderr.decode()
 
 

@@ -134,7 +134,7 @@ def test_standard_input_is_followed_as_it_comes() -> None:
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["answer"] == "1 2"
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 130
+        assert process.wait(300) == 130
 
 
 def test_streams_in_files_take_turns(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
-"""An operator that is struck in the middle of a micro-batch: whoever a gate file names is killed, once, with -9.
+"""Operators that are struck in the middle of a micro-batch: whoever a gate file names is killed, once, with -9.
 
-The file ``<version>`` in the folder of the environment variable GATES says who. The blow falls when the batch has been
-evaluated and its state written, but nothing is committed: the batch must be done again, and ``<version>.again`` tells
-that it was.
+The file ``<version>`` in the folder of the environment variable GATES says who; for operators of a spread query it is
+``<operator>-<bucket>-<version>``. The blow falls when the batch has been evaluated and its state written, but nothing
+is committed: the batch must be done again, and ``<version>.again`` tells that it was.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from xstreamcast.spark.motion.association_buckets import BucketKeeper, Gatherer, Router
 from xstreamcast.spark.motion.state import Keeper
 from xstreamcast.spark.motion.state_log import read_head
 
@@ -24,14 +25,40 @@ class Gated(Keeper):
         yield from super().handleInputRows(key, rows, timerValues)
         head = read_head(self.store)
         assert head is not None
-        strike(Path(os.environ["GATES"]), head.version)
+        strike(Path(os.environ["GATES"]), str(head.version))
 
 
-def strike(gates: Path, version: int) -> None:
+class _Gates:
+    """… of a spread query: each has a name."""
+
+    called: str
+    store: Any
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        above: Any = super()
+        yield from above.handleInputRows(key, rows, timerValues)
+        head = read_head(self.store)
+        assert head is not None
+        strike(Path(os.environ["GATES"]), f"{self.called}-{key[0]}-{head.version}")
+
+
+class GatedRouter(_Gates, Router):
+    called = "route"
+
+
+class GatedBucket(_Gates, BucketKeeper):
+    called = "bucket"
+
+
+class GatedGatherer(_Gates, Gatherer):
+    called = "gather"
+
+
+def strike(gates: Path, version: str) -> None:
     """Kill whom the gate names. Who takes the file away is the only one that it strikes for."""
     taken = gates / f"{version}.taken"
     try:
-        (gates / str(version)).rename(taken)
+        (gates / version).rename(taken)
     except FileNotFoundError:
         if taken.exists():
             (gates / f"{version}.again").touch()

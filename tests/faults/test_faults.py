@@ -14,14 +14,14 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the fault tests need xstreamcast[spark]")
 
-from motion_streams import FRAUD, GENERATORS, MAXED_OUT, embedded_answers, write_streams
-from processes import head, serving, waited
+from motion_streams import FRAUD, GENERATORS, LIMITS, MAXED_OUT, embedded_answers, write_streams
+from processes import DEADLINE, head, serving, waited
 
 from xstreamcast.cast.materialise import Materialiser
-from xstreamcast.model.change import from_row
 from xstreamcast.spark.cluster import Cluster
+from xstreamcast.spark.motion.rows import item_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("drivers")]
+pytestmark = pytest.mark.spark
 
 HERE = Path(__file__).parent
 FILES = 4
@@ -36,12 +36,20 @@ class Struck:
         self.gates.mkdir()
         self.streams = write_streams(folder / "feed", FILES, {"credit": GENERATORS["credit"]})
 
-    def run(self, master: str, source: str | None = None) -> int:
+    def run(self, master: str, source: str | None = None, spread: bool = False) -> int:
         """Run the driver to its end, whatever that is. ``source``: who has the feed, if not the files themselves."""
+        more = ["spread"] if spread else []
         paths = [str(HERE), str(HERE.parent / "spark"), os.environ.get("PYTHONPATH", "")]
         package = str(Path(sys.modules["xstreamcast"].__file__ or "").parents[1])
         driver = subprocess.Popen(
-            [sys.executable, str(HERE / "struck.py"), master, source or self.streams["credit"], str(self.folder)],
+            [
+                sys.executable,
+                str(HERE / "struck.py"),
+                master,
+                source or self.streams["credit"],
+                str(self.folder),
+                *more,
+            ],
             env={**os.environ, "PYTHONPATH": os.pathsep.join([package, *paths]), "GATES": str(self.gates)},
             start_new_session=True,
             stdout=subprocess.DEVNULL,
@@ -54,27 +62,28 @@ class Struck:
                 os.killpg(driver.pid, signal.SIGKILL)
                 driver.wait()
 
-    def gate(self, version: int, who: str) -> None:
-        """The batch with which the state becomes this version strikes whom it says."""
+    def gate(self, version: int | str, who: str) -> None:
+        """The batch with which the state, or that of an operator, becomes this version strikes whom it says."""
         (self.gates / str(version)).write_text(who)
 
     def struck(self) -> list[str]:
         """The batches that have struck, ``taken``, and those of them that were done ``again``."""
         return sorted(path.name for path in self.gates.iterdir() if path.suffix)
 
-    def check(self) -> None:
+    def check(self, queries: dict[str, str] | None = None, folder: Path | None = None) -> None:
         """The answers are those of an undisturbed run; in the log each change stands once."""
-        queries = {"maxed-out": MAXED_OUT, "fraud": FRAUD}
+        queries, folder = queries or {"maxed-out": MAXED_OUT, "fraud": FRAUD}, folder or self.folder
         expected = dict(zip(queries, embedded_answers(queries, self.streams, FILES)[-1], strict=True))
         assert all(expected.values())
-        rows = [json.loads(line) for file in sorted((self.folder / "log").iterdir()) for line in file.open()]
-        with sqlite3.connect(self.folder / "table.db") as database:
+        rows = [json.loads(line) for file in sorted((folder / "log").iterdir()) for line in file.open()]
+        with sqlite3.connect(folder / "table.db") as database:
             for name, answer in expected.items():
                 mine = [row for row in rows if row["stream"] == name]
-                assert [row["seq"] for row in mine] == list(range(1, len(mine) + 1))
+                changes = [row for row in mine if row["change"] != "structure"]
+                assert [row["seq"] for row in changes] == list(range(1, len(changes) + 1))
                 told = Materialiser()
                 for row in mine:
-                    told.apply(from_row(row))
+                    told.apply(item_of(row))
                 assert told.text() == answer
                 found = database.execute(
                     "SELECT content FROM answer WHERE query = ? ORDER BY place", (name,)
@@ -93,24 +102,31 @@ def test_a_worker_and_then_the_driver_are_killed(tmp_path: Path) -> None:
     struck.check()
 
 
-def test_an_executor_is_killed(tmp_path: Path) -> None:
+def test_workers_and_the_driver_of_queries_in_buckets_are_killed(tmp_path: Path) -> None:
+    struck = Struck(tmp_path)
+    struck.gate("bucket-1-2", "worker")
+    struck.gate("route-0-3", "worker")
+    struck.gate("gather-0-3", "driver")
+    assert struck.run("local[2,4]", spread=True) == -signal.SIGKILL
+    again = ["bucket-1-2.again", "bucket-1-2.taken", "gather-0-3.taken", "route-0-3.again", "route-0-3.taken"]
+    assert struck.struck() == again
+    assert struck.run("local[2,4]", spread=True) == 0
+    assert struck.struck() == sorted([*again, "gather-0-3.again"])
+    for name, text in (("fraud", FRAUD), ("limits", LIMITS)):
+        struck.check({name: text}, tmp_path / name)
+
+
+def test_an_executor_and_then_a_worker_of_a_cluster_are_killed(tmp_path: Path) -> None:
     struck = Struck(tmp_path)
     struck.gate(2, "executor")
-    assert struck.run("local-cluster[2,1,1024]") == 0
-    assert struck.struck() == ["2.again", "2.taken"]
-    struck.check()
-
-
-def test_a_worker_of_a_cluster_is_killed(tmp_path: Path) -> None:
-    struck = Struck(tmp_path)
-    struck.gate(2, "cluster worker")
+    struck.gate(3, "cluster worker")
     (tmp_path / "cluster").mkdir()
     with Cluster(workers=2, memory="600m", folder=tmp_path / "cluster") as cluster:
         assert struck.run(cluster.master) == 0
         gone = [process.poll() for process in cluster.processes]
         assert gone.count(-signal.SIGKILL) == 1
         assert gone.count(None) == 2, "the master and the other worker go on"
-    assert struck.struck() == ["2.again", "2.taken"]
+    assert struck.struck() == ["2.again", "2.taken", "3.again", "3.taken"]
     struck.check()
 
 
@@ -127,7 +143,7 @@ def test_the_driver_and_the_server_that_it_reads_are_killed_in_turn(tmp_path: Pa
     with serving(tmp_path / "log-of-server", *arguments, port=port) as (server, _):
         (struck.gates / "server").write_text(str(server.pid))
         struck.run("local[2,4]", source)  # it takes what it has planned, and then there is nobody to ask
-        assert server.wait(60) == -signal.SIGKILL
+        assert server.wait(DEADLINE) == -signal.SIGKILL
     with serving(tmp_path / "log-of-server", *arguments, port=port):
         assert struck.run("local[2,4]", source) == 0
     assert {"2.again", "2.taken", "3.taken"} <= {*struck.struck()}  # the third had been read, and need not be again

@@ -26,8 +26,9 @@ from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.structure import Structure, write_structure
 from xstreamcast.model.time import parse_instant
 from xstreamcast.run.continuous.query import EMISSIONS, continuous_many
+from xstreamcast.spark.motion.replica import Job
 from xstreamcast.spark.motion.sink_answers import Answers, Batch
-from xstreamcast.spark.motion.state import Job, Keeper
+from xstreamcast.spark.motion.state import Keeper
 from xstreamcast.spark.motion.state_log import Row, pack, row_of, table_rows, tick_row, unpack
 
 Said = tuple[str, int]
@@ -65,7 +66,7 @@ def play(seed: int) -> Played:
     job = Job(
         (case.query,), (f"case{seed}",), emit=EMISSIONS[seed % 3], lateness=late,
         clock="event" if case.clock == "event" else "wall",  # whose time comes with the batches, as rows
-        compact_bytes=r.choice([1, 1000, 1 << 20]), compact_blobs=r.choice([1, 3]),
+        compact_bytes=r.choice([1, 1000, 1 << 20]), compact_blobs=r.choice([1, 3]), compact_rows=r.choice([1, 20, 128]),
     )  # fmt: skip
     return Played(seed, case, job, steps, batches)
 

@@ -11,7 +11,8 @@ from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import Structure, write_structure
 from xstreamcast.spark.motion.association_buckets import Combined, bucket_job, gathered, gathering_job, route
 from xstreamcast.spark.motion.association_spread import Spread
-from xstreamcast.spark.motion.state import Job, advance
+from xstreamcast.spark.motion.replica import Job
+from xstreamcast.spark.motion.state import advance
 from xstreamcast.spark.motion.state_log import Row, row_of
 
 

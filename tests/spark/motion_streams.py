@@ -22,6 +22,10 @@ FRAUD = """for $a in stream("credit")//account
 where sum($a/transaction?[now-PT1H,now][status = "charged"]/amount) >= max(($a/creditLimit?[now] * 0.9, 5000))
 return <alert><account id="{$a/@id}">{$a/customer}</account></alert>"""
 
+LIMITS = """for $a in stream("credit")//account
+order by number($a/creditLimit?[now]) descending, $a/@id
+return <account id="{$a/@id}">{ count($a/transaction[status = "charged"]) }</account>"""
+
 UNANSWERED = """for $s in stream("gsyn")//packet
 where not(some $a in stream("ack")//packet?[vtFrom($s), vtFrom($s) + PT1M]
           satisfies $s/id = $a/id and $s/srcIP = $a/destIP and $s/srcPort = $a/destPort)

@@ -16,7 +16,10 @@ from motion_law import BATCHES, play
 from xstreamcast.run.continuous.query import EMISSIONS
 from xstreamcast.spark.rest.indexing import forget_seams
 
-MARKS = {"local[2]": [pytest.mark.spark, pytest.mark.xdist_group("spark")], "cluster": [pytest.mark.spark]}
+MARKS = {
+    "local[2]": [pytest.mark.spark, pytest.mark.xdist_group("spark")],
+    "cluster": [pytest.mark.spark, pytest.mark.xdist_group("cluster")],
+}
 EVERYTHING = [case for cases in CASES.values() for case in cases]
 
 

@@ -57,16 +57,22 @@ def test_settings_are_for_the_query_that_is_started_and_then_as_they_were() -> N
         assert spark.conf["spark.sql.shuffle.partitions"] == "7"
 
 
-def test_what_lives_is_left_alone_and_looked_at_again_when_engines_are_new(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_lives_is_left_alone_until_engines_are_new_or_it_has_grown(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     monkeypatch.setenv("SPARK_REUSE_WORKER", "1")
     monkeypatch.setattr(micro_batch, "_batches", 0)
+    frozen = 1000
+    monkeypatch.setattr(micro_batch.gc, "get_freeze_count", lambda: frozen)
     for name in ("collect", "freeze", "unfreeze"):
         monkeypatch.setattr(micro_batch.gc, name, lambda name=name: done.append(name))
     leave_alone(anew=True)
     leave_alone(anew=False)
     assert done == ["unfreeze", "collect", "freeze", "freeze"]
-    for _ in range(63):
+    for _ in range(200):
+        leave_alone(anew=False)
+    assert done.count("collect") == 1, "there is no more than there was"
+    frozen = 1501
+    for _ in range(64):
         leave_alone(anew=False)
     assert done.count("collect") == 2
 

@@ -22,8 +22,9 @@ from motion_streams import (
 
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.change import ROW, Eos, Fill, Replace, from_row
+from xstreamcast.model.change import ROW, Eos, Fill, Replace
 from xstreamcast.spark.motion.continuous_query import continuous, continuous_many
+from xstreamcast.spark.motion.rows import item_of
 
 pytestmark = pytest.mark.spark
 
@@ -73,10 +74,11 @@ def test_stopped_and_started_again_it_goes_on_and_every_change_counts_once(spark
     assert run(motion, **sinks)[-1] == (6, ["<item>6</item><item>7</item>"])
     assert table_text(table) == "<item>6</item><item>7</item>"
     rows = [json.loads(line) for file in sorted(log.iterdir()) for line in file.read_text().splitlines()]
-    assert [row["seq"] for row in rows] == list(range(1, len(rows) + 1))
+    changes = [row for row in rows if row["change"] != "structure"]
+    assert [row["seq"] for row in changes] == list(range(1, len(changes) + 1))
     told = Materialiser()
     for row in rows:
-        told.apply(from_row(row))
+        told.apply(item_of(row))
     assert told.text() == "<item>6</item><item>7</item>"
 
 
@@ -178,7 +180,6 @@ def test_the_plan_names_the_steps_and_the_listener_uses_their_names(spark: Any, 
     assert "answer: s1" in running.query.name
     try:
         assert running.wait(120)
-        running.figures_ready(60)
     finally:
         running.stop()
     assert running.figures.rows == 3

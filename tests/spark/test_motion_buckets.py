@@ -15,12 +15,12 @@ from motion_streams import FRAUD, GENERATORS, UNANSWERED, embedded_answers, spok
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
 from xstreamcast.generate.credit import GENERATOR
-from xstreamcast.model.change import from_row
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.run.continuous.query import continuous, continuous_many
 from xstreamcast.spark.motion import state
 from xstreamcast.spark.motion.association_spread import spread, why_not_spread
-from xstreamcast.spark.motion.state import PROGRESS, Job, item_of
+from xstreamcast.spark.motion.replica import PROGRESS, Job
+from xstreamcast.spark.motion.rows import item_of
 from xstreamcast.spark.motion.state_log import Row, row_of
 
 STRUCTURE = GENERATOR.structures["credit"]
@@ -44,7 +44,7 @@ def check(text: str, rows: list[Row], size: int, structure: str = STRUCTURE, per
     for batch, brought in zip(parts, in_buckets(parts, how, job), strict=True):
         for row in brought:
             if row["change"] not in (PROGRESS, "quarantine"):
-                told.apply(from_row(row))
+                told.apply(item_of(row))
         whole.feed_many([item_of(row) for row in batch], stream)
         expected = whole.told()
         if isinstance(expected, XStreamError):

@@ -21,7 +21,9 @@ from xstreamcast.model.change import Eos, Replace, from_row
 from xstreamcast.run.continuous.query import continuous_many
 from xstreamcast.spark import continuous
 from xstreamcast.spark.motion import state
-from xstreamcast.spark.motion.state import PROGRESS, Job, advance
+from xstreamcast.spark.motion.replica import PROGRESS, Job
+from xstreamcast.spark.motion.rows import item_of
+from xstreamcast.spark.motion.state import advance
 from xstreamcast.spark.motion.state_log import FORMAT, READERS, read_head, row_of
 
 SAVED = Path(__file__).parents[1] / "fixtures" / "state"
@@ -66,13 +68,13 @@ def test_a_query_goes_on_from_a_state_of_any_format_and_saves_it_in_the_newest(f
     told = [Materialiser() for _ in whole.queries]
     for number, query in enumerate(state.current(JOB, store, before).inflow.queries):
         for row in state_rows(query):
-            told[number].apply(from_row(row))
+            told[number].apply(item_of(row))
     assert [one.text() for one in told] == [query.told() for query in whole.queries]
     answers = set()
     for batch in batches(rows[seen:], 10):
         for row in advance(JOB, store, batch):
             if row["change"] != PROGRESS:
-                told[JOB.names.index(row["stream"])].apply(from_row(row))
+                told[JOB.names.index(row["stream"])].apply(item_of(row))
         whole.feed_many([from_row(row) for row in batch], "credit")
         assert [one.text() for one in told] == [query.told() for query in whole.queries]
         answers.add(tuple(one.text() for one in told))

@@ -11,9 +11,9 @@ import pytest
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.run.continuous.query import ContinuousQuery, continuous
+from xstreamcast.spark.motion.rows import item_of
 from xstreamcast.spark.motion.sink import ChangeLog, UpsertTable
 from xstreamcast.spark.motion.sink_answers import Answers, Batch
-from xstreamcast.spark.motion.state import item_of
 from xstreamcast.spark.motion.state_log import Row
 
 HOLES = b'<list><stream:hole id="1"/><stream:hole id="2"/><stream:hole id="3"/></list>'

@@ -18,11 +18,14 @@ from xstreamcast.generate.credit import GENERATOR
 from xstreamcast.model.change import from_row
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import parse_structure
+from xstreamcast.run.continuous.query import continuous
 from xstreamcast.run.query import Query, compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
 from xstreamcast.spark.motion import state
-from xstreamcast.spark.motion.state import PROGRESS, Job, advance
+from xstreamcast.spark.motion.replica import PROGRESS, Job, Replica
+from xstreamcast.spark.motion.rows import item_of
+from xstreamcast.spark.motion.state import advance
 from xstreamcast.spark.motion.state_log import Row, read_head, row_of
 
 EAGER_COMPACTION: dict[str, Any] = {"compact_bytes": 1, "compact_blobs": 1}
@@ -55,9 +58,9 @@ def shown(sink: Materialiser) -> str:
 
 @seed(7)
 @settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-@given(streams(), queries(), st.integers(1, 9))
-def test_the_law_holds_after_every_batch_and_whoever_has_it(stream: str, text: str, size: int) -> None:
-    job, whole = Job((text,), ("answer",), **EAGER_COMPACTION), compile(text)
+@given(streams(), queries(), st.integers(1, 9), st.sampled_from([1, 20, 128]))
+def test_the_law_holds_after_every_batch_and_whoever_has_it(stream: str, text: str, size: int, rows: int) -> None:
+    job, whole = Job((text,), ("answer",), **EAGER_COMPACTION, compact_rows=rows), compile(text)
     store, t, sink = MemoryStore(), Materialiser(), Materialiser()
     begun = False
     for batch in batches(rows_of(stream), size):
@@ -69,10 +72,10 @@ def test_the_law_holds_after_every_batch_and_whoever_has_it(stream: str, text: s
         state._ENGINES.clear()
         state._ENGINES.update(mine)
         for row in batch:
-            t.apply(state.item_of(row))
+            t.apply(item_of(row))
         for row in changes(told):
             begun = True
-            sink.apply(from_row(row))
+            sink.apply(item_of(row))
         if begun:
             assert shown(sink) == from_scratch(whole, t)
 
@@ -147,7 +150,7 @@ def test_update_streams_keep_their_log() -> None:
     for change in updates:
         state._ENGINES.clear()
         for row in changes(list(advance(job, store, rows_of(change)))):
-            sink.apply(from_row(row))
+            sink.apply(item_of(row))
         answers.append(sink.text())
     assert answers == ["<a>1</a>", "<a>2</a>", "<a>2</a><a>3</a>", "<a>2</a><a>4</a>", "<a>4</a>"]
 
@@ -159,26 +162,24 @@ def test_an_answer_that_is_an_error_is_compacted_too_and_withdrawn() -> None:
     for number, value in enumerate(["1", "x", "x", "y", "5"]):
         content = f"<r><a>1</a><a>{value}</a></r>"
         for row in changes(list(advance(job, store, rows_of(f'<stream:replace id="0">{content}</stream:replace>')))):
-            sink.apply(from_row(row))
+            sink.apply(item_of(row))
         seen.append(shown(sink))
         assert read_head(store) is not None, number
     assert seen == ["1 1", "error FORG0001", "error FORG0001", "error FORG0001", "1 5"]
 
 
 def test_moving_windows_over_shuffled_credit_cards_with_compaction() -> None:
-    text = """for $a in stream("credit")//account
-        where sum($a/transaction?[now-P2D,now][status = "charged"]/amount) >= 100 return <alert id="{$a/@id}"/>"""
+    text = ALERTS
     structure = GENERATOR.structures["credit"]
     job = Job((text,), ("alerts",), {"credit": structure}, compact_bytes=3000)
     whole, t, sink, store = compile(text), Materialiser(parse_structure(structure)), Materialiser(), MemoryStore()
-    rows = [{**row_of(change, "credit"), "seq": n} for n, (_, change) in enumerate(GENERATOR.changes(0.003, 1, 250), 1)]
     seen = set()
-    for batch in batches(rows, 20):
+    for batch in batches(credit_rows(250), 20):
         told = list(advance(job, store, list(reversed(batch))))  # a shuffle knows no order; seq does
         for row in batch:
             t.apply(from_row(row))
         for row in changes(told):
-            sink.apply(from_row(row))
+            sink.apply(item_of(row))
         node = view_of(t.text().encode(), "stream:credit")
         expected = serialise(whole(streams=lambda _, node=node: node, now=moment_at(t.now)).items())
         assert sink.text() == expected
@@ -204,7 +205,7 @@ def test_what_is_gone_for_good_stays_gone_after_compaction() -> None:
     ]
     for change in stream:
         for row in changes(list(advance(job, store, rows_of(change)))):
-            sink.apply(from_row(row))
+            sink.apply(item_of(row))
     assert sink.text() == "<a>2</a>"
 
 
@@ -228,3 +229,116 @@ def test_what_was_put_aside_comes_out_as_a_row() -> None:
     told = list(advance(job, store, rows_of(stream)))
     (row,) = [row for row in told if row["change"] == "quarantine"]
     assert (row["stream"], json.loads(row["content"])["code"]) == ("s", "XSC0090")
+
+
+def test_a_stream_behind_the_others_is_not_late_because_its_past_was_compacted() -> None:
+    job = Job(('count((stream("a")//x, stream("b")//x))',), ("answer",), lateness={"": 60.0}, **EAGER_COMPACTION)
+    store, sink = MemoryStore(), Materialiser()
+    brought = [
+        [("a", 0, "08:59"), ("b", 0, "08:59")],
+        [("a", 0, "10:00")],
+        [("b", 0, "09:00")],
+        [("b", 0, "09:01")],
+    ]
+    seen = []
+    for batch in brought:
+        rows = []
+        for stream, region, at in batch:
+            rows += rows_of(
+                f'<stream:filler id="{region}" validTime="2003-11-01T{at}:00"><r at="{at}"><x/></r></stream:filler>',
+                stream,
+            )
+        for row in changes(list(advance(job, store, rows))):
+            sink.apply(item_of(row))
+        seen.append(sink.text())
+    assert seen == ["2"] * 4
+
+
+def credit_rows(updates: int) -> list[Row]:
+    """Credit cards, each change a row."""
+    made = GENERATOR.changes(0.003, 1, updates)
+    return [{**row_of(change, "credit"), "seq": number} for number, (_, change) in enumerate(made, 1)]
+
+
+ALERTS = """for $a in stream("credit")//account
+where sum($a/transaction?[now-P2D,now][status = "charged"]/amount) >= 100 return <alert id="{$a/@id}"/>"""
+
+
+def test_a_batch_does_no_more_of_a_compaction_than_its_rows_allow(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+    take = Replica.take
+
+    def counted(replica: Replica, rows: Any) -> None:
+        brought = list(rows)
+        taken.append(len(brought))
+        take(replica, brought)
+
+    monkeypatch.setattr(Replica, "take", counted)
+    job = Job((ALERTS,), ("alerts",), {"credit": GENERATOR.structures["credit"]}, compact_bytes=4000, compact_rows=16)
+    store, spans, began = MemoryStore(), list[int](), 0
+    for number, batch in enumerate(batches(credit_rows(200), 5)):
+        taken.clear()
+        list(advance(job, store, batch))
+        head = read_head(store)
+        assert head is not None
+        assert sum(taken) <= len(batch) + 2 * job.compact_rows
+        if head.rising is not None and head.rising.at == head.version:
+            began = number
+        if head.adopts == head.version:
+            spans.append(number - began)
+            assert head.rising is None
+    assert max(spans) > 3, "over several batches"
+    assert len(spans) > 1, "again and again"
+
+
+def test_an_engine_whose_successor_has_taken_over_elsewhere_is_made_anew() -> None:
+    job = Job((ALERTS,), ("alerts",), {"credit": GENERATOR.structures["credit"]}, compact_bytes=4000, compact_rows=16)
+    store, taken_over = MemoryStore(), 0
+    old: dict[str, Replica] = {}
+    for batch in batches(credit_rows(80), 5):
+        before = store.copy()
+        told = list(advance(job, store, batch))
+        head = read_head(store)
+        assert head is not None
+        mine = dict(state._ENGINES)
+        if head.adopts == head.version and old:
+            taken_over += 1
+            state._ENGINES.clear()  # whoever has nothing comes to the same, and so does who has seen less
+            assert list(advance(job, before, batch)) == told
+            assert before.saved == store.saved
+            state._ENGINES.clear()
+            state._ENGINES.update(old)
+            assert state.current(job, store, head) not in old.values()
+        elif head.rising is not None and head.rising.at == head.version:
+            state._ENGINES.clear()
+            list(advance(job, before, batch))
+            old = dict(state._ENGINES)
+        state._ENGINES.clear()
+        state._ENGINES.update(mine)
+    assert taken_over
+
+
+def test_the_structure_of_the_answer_comes_before_its_first_change_and_once() -> None:
+    text = 'for $a in stream("credit")//account return <found>{ $a/customer }</found>'
+    job = Job((text,), ("found",), {"credit": GENERATOR.structures["credit"]}, compact_bytes=3000, compact_rows=16)
+    store, told = MemoryStore(), list[Row]()
+    for number, batch in enumerate(batches(credit_rows(60), 10)):
+        if number % 3 == 2:
+            state._ENGINES.clear()
+        told += changes(list(advance(job, store, batch)))
+    (structure,) = [row for row in told if row["change"] == "structure"]
+    assert told[0] is structure
+    assert (structure["stream"], structure["seq"]) == ("found", 0)
+    whole = continuous(text, structures={"credit": GENERATOR.structures["credit"]})
+    whole.feed_many([from_row(row) for row in credit_rows(60)], "credit")
+    assert parse_structure(structure["content"]) == whole.structure
+
+
+def test_what_a_structure_rules_out_in_a_query_is_reported_once_it_has_come() -> None:
+    job = Job(('stream("s")//items',), ("answer",))
+    structure = """<stream:structure><tag id="1" name="list" type="snapshot"/></stream:structure>"""
+    rows = rows_of(f'{structure}<stream:filler id="0" tsid="1"><list/></stream:filler>')
+    report = json.loads(list(advance(job, MemoryStore(), rows))[-1]["content"])
+    assert report["warnings"] == [
+        "query:1:14 nothing matches items: the structure of stream s has none below the root",
+    ]

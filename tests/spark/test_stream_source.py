@@ -63,7 +63,7 @@ def start(frame: Any, checkpoint: Path, sink: Sink, **trigger: Any) -> Any:
 
 def finish(query: Any) -> None:
     """Wait until a query ends by itself; it must."""
-    ended = query.awaitTermination(60)
+    ended = query.awaitTermination(300)  # a deadline, no pace
     query.stop()
     assert ended
 
@@ -151,7 +151,7 @@ def test_a_directory_may_grow_between_micro_batches(spark: Any, tmp_path: Path) 
 
     sink = Growing(grow)
     query = start(spark.readStream.format("xstreamcast").load(str(feed)), tmp_path / "check", sink)
-    finished = done.wait(60)
+    finished = done.wait(300)
     query.stop()
     assert finished, query.exception()
     assert sink.regions == [0, 1, 10, 11, 20, 21, 30, 31]

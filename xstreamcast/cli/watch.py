@@ -15,6 +15,7 @@ from xstreamcast.errors import XStreamError, error
 from xstreamcast.serve import SCHEME
 
 if TYPE_CHECKING:
+    from xstreamcast.cli.watch_warnings import Warned
     from xstreamcast.model.fragment import FragmentWriter
     from xstreamcast.model.structure import Structure
     from xstreamcast.run.continuous.arrive.inflow import Inflow
@@ -109,6 +110,7 @@ def watch_command(
     """
     from xstreamcast.cli.query import pairs
     from xstreamcast.cli.terminal import Diagnostics, readers_may_leave
+    from xstreamcast.cli.watch_warnings import Warned
     from xstreamcast.run.continuous.arrive.arrivals import arrivals
     from xstreamcast.run.continuous.arrive.inflow import CLOCKS
     from xstreamcast.run.continuous.query import ASSUMPTIONS, EMISSIONS, continuous_many
@@ -177,10 +179,7 @@ def watch_command(
         report=report,
     )
     _check_streams(inflow, sources, published)
-    for query in inflow.queries:
-        for warning in query.warnings:
-            print(f"xcast: warning: {warning}", file=sys.stderr)
-    interrupted = False
+    warned, interrupted = Warned(inflow), False
     with readers_may_leave():
         sinks = sinks_of(inflow, format, trace, published)
         try:
@@ -188,17 +187,19 @@ def watch_command(
                 for other in inflow.queries:
                     if name in other.streams and name not in sources:
                         other.listen(name, inflow.queries[number])
+            warned.live = any(isinstance(sink, Screen) for sink in sinks)
             servers = any("://" in file for file in published.values())
-            pause = 0.25 if clock == "wall" or servers or any(isinstance(sink, Screen) for sink in sinks) else None
+            pause = 0.25 if clock == "wall" or servers or warned.live else None
             if not lateness and all(isinstance(sink, Last) for sink in sinks) and _at_rest(sources):
                 for name, source in sources.items():
                     inflow.load(source, name, telling=True)  # nobody wants to know what happens meanwhile
+                warned.look(inflow)
             else:
                 receptions: dict[str, Reception] = {}
                 for sink in sinks:
                     if isinstance(sink, Screen):
                         sink.view.receptions = receptions
-                _follow(inflow, arrivals(sources, until_idle, pause, receptions), sinks)
+                _follow(inflow, arrivals(sources, until_idle, pause, receptions), sinks, warned)
         except KeyboardInterrupt:
             interrupted = True
         except BaseException:
@@ -208,6 +209,7 @@ def watch_command(
             raise
         for sink in sinks:
             sink.close()
+    warned.close()
     report.close()
     if interrupted:
         for number, query in enumerate(inflow.queries):
@@ -278,7 +280,7 @@ class Sink(Protocol):
         """There will be nothing more."""
 
 
-def _follow(inflow: Inflow, brought: Iterable[tuple[str, Any]], sinks: list[Sink]) -> None:
+def _follow(inflow: Inflow, brought: Iterable[tuple[str, Any]], sinks: list[Sink], warned: Warned) -> None:
     from xstreamcast.model.change import Change
     from xstreamcast.model.fragment import Arrival
 
@@ -306,6 +308,7 @@ def _follow(inflow: Inflow, brought: Iterable[tuple[str, Any]], sinks: list[Sink
         changed = isinstance(arrival, Arrival) and isinstance(arrival.item, Change)
         n += changed
         inflow.bring(name, arrival)
+        warned.look(inflow)
         tell(began)
         for sink in sinks:
             sink.pause(changed)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
+from xstreamcast.cli.watch_warnings import Warned
 from xstreamcast.errors import Place
 
 if TYPE_CHECKING:
@@ -72,9 +73,6 @@ def follow(
     names = [*published, *[f"answer{number}" for number in range(len(published), len(texts))]]
     limits = dict(options or {}) if batch is None else {**(options or {}), "maxFragmentsPerTrigger": str(batch)}
     motion = continuous_many(spark, texts, dict(sources), names=names, options=limits, **given)
-    for query in motion.inflow.queries:
-        for warning in query.warnings:
-            print(f"xcast: warning: {warning}", file=sys.stderr)
     # Files that are there have an end; folders and servers go on.
     stored = all(Path(source).is_file() for source in sources.values())
     return _run(motion, format, trace, published, report, checkpoint, stored, until_idle)
@@ -91,6 +89,7 @@ def _run(
     until_idle: float | None,
 ) -> bool:
     following: list[Following] = []
+    warned = Warned(motion.inflow)
 
     def make(answers: Answers, figures: Any) -> list[Any]:
         from xstreamcast.cli.watch import sinks_of
@@ -99,7 +98,8 @@ def _run(
         shown: Any = answers  # it has the face of an inflow, as far as who shows it looks
         chosen = format or ("live" if sys.stdout.isatty() and not trace else None)
         sinks = sinks_of(shown, "none" if chosen == "live" else chosen, trace, dict(published))
-        following.append(Following(sinks, report))
+        warned.live = chosen == "live"
+        following.append(Following(sinks, report, warned))
         return [*following, *([LiveDisplay(answers, figures)] if chosen == "live" else [])]
 
     running = motion.start(checkpoint=checkpoint, make_sinks=make, available_now=stored)
@@ -110,6 +110,7 @@ def _run(
         interrupted = True
     finally:
         running.stop()
+        warned.close()
     return interrupted
 
 
@@ -125,15 +126,17 @@ def _wait(running: Running, following: Following, until_idle: float | None) -> N
 class Following:
     """Hands what Spark tells on to the sinks of the command, and what was put aside to the diagnostics."""
 
-    def __init__(self, sinks: Iterable[WatchSink], report: Diagnostics) -> None:
+    def __init__(self, sinks: Iterable[WatchSink], report: Diagnostics, warned: Warned) -> None:
         self.sinks = list(sinks)
         self.report = report
+        self.warned = warned
         self.since = time.monotonic()
 
     def take(self, batch: Batch, answers: Answers, told: list[list[Emitted]]) -> None:
         from xstreamcast.model.diagnostic import Diagnostic
 
         self.since = time.monotonic()
+        self.warned.say(answers.warnings)
         for row in batch.put_aside:
             found = json.loads(row["content"])
             place = Place(found["source"], offset=found["offset"])

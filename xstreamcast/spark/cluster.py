@@ -75,7 +75,8 @@ class Cluster:
         settings = self.folder / "log4j2.properties"
         settings.write_text(_LOGGING)
         command = [
-            str(find_java().home / "bin" / "java"), "-cp", str(home / "jars" / "*"), "-Xmx512m", "-XX:+UseSerialGC",
+            str(find_java().home / "bin" / "java"), "-cp", str(home / "jars" / "*"), "-Xmx512m",
+            "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
             f"-Dlog4j2.configurationFile={settings.as_uri()}", f"org.apache.spark.deploy.{kind}",
             "--host", LOOPBACK, "--webui-port", "0", *options,
         ]  # fmt: skip

@@ -47,9 +47,11 @@ DEFAULTS: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
 }
 
+_SHORT_LIVED_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SHORT_LIVED: Final[dict[str, Any]] = {
     # What runs for a minute does not earn back an optimising compiler and a collector with threads of its own.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": _SHORT_LIVED_JAVA,
+    "spark.executor.extraJavaOptions": _SHORT_LIVED_JAVA,
     "spark.sql.codegen.wholeStage": "false",
 }
 """Settings for demos and tests: Spark starts and warms up in about half the time, and is slower later."""

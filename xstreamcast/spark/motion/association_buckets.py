@@ -23,21 +23,23 @@ from xstreamcast.errors import error
 from xstreamcast.model.change import ROOT, ROW, After, Change, Fill, Hide, Remove, Replace, Show, to_row
 from xstreamcast.run.continuous.display.emit import ANSWER, ERROR
 from xstreamcast.spark.motion.association_spread import HOLE, Routes, Routing, Spread
-from xstreamcast.spark.motion.state import (
-    COMPACT_BLOBS,
-    COMPACT_BYTES,
-    GATHERING,
-    PROGRESS,
-    ROWS,
-    Keeper,
-    SparkStore,
-    advance,
-    progress_row,
+from xstreamcast.spark.motion.replica import COMPACT_BLOBS, COMPACT_BYTES, GATHERING, PROGRESS, ROWS, progress_row
+from xstreamcast.spark.motion.rows import STRUCTURE
+from xstreamcast.spark.motion.state import Keeper, SparkStore, advance
+from xstreamcast.spark.motion.state_log import (
+    Head,
+    Row,
+    Store,
+    in_order,
+    pack,
+    read_head,
+    structure_row,
+    unpack,
+    write_head,
 )
-from xstreamcast.spark.motion.state_log import Head, Row, Store, in_order, pack, read_head, unpack, write_head
 
 if TYPE_CHECKING:
-    from xstreamcast.spark.motion.state import Job, Replica
+    from xstreamcast.spark.motion.replica import Job, Replica
 
 FORMAT: Final = 1
 ANCHOR: Final = 3
@@ -67,11 +69,16 @@ class Combined:
     anchors: list[int] = field(default_factory=list)
     failing: dict[int, str] = field(default_factory=dict)
     error: str | None = None
+    structure: bytes | None = None
     sizes: dict[int, list[int]] = field(default_factory=dict)
 
     def take(self, brought: dict[int, list[Row]]) -> Iterator[Row]:
         """What the buckets have told in a micro-batch: rows of the one answer."""
         self.version += 1
+        for row in [row for rows in brought.values() for row in rows if row["change"] == STRUCTURE]:
+            if row["content"] != self.structure:  # each bucket tells it
+                self.structure = row["content"]
+                yield structure_row(self.name, self.seq, row["content"].decode())
         if not self.seq:
             yield self._row(Fill(region=ROOT, content=f"{_hole(ANSWER)}{_hole(ERROR)}".encode()))
             yield self._row(Fill(region=ANSWER, content=_hole(ANCHOR).encode()))
@@ -82,6 +89,8 @@ class Combined:
                     self._progress(bucket, json.loads(row["content"]))
                 elif row["change"] == "quarantine":
                     yield row
+                elif row["change"] == STRUCTURE:
+                    continue
                 elif row["region"] == ERROR:
                     if row["change"] == "remove":
                         self.failing.pop(bucket, None)

@@ -24,14 +24,14 @@ from xstreamcast.plan.algebra import Concat, Strategy
 from xstreamcast.run.continuous.associate.reach import reached_tags
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.spark.motion.bucket_rows import CANNOT, refused
+from xstreamcast.spark.motion.replica import COUNTED
 from xstreamcast.spark.motion.root_cut import Atom, atoms, fragments_of_root, parts
-from xstreamcast.spark.motion.state import COUNTED
 from xstreamcast.spark.motion.state_log import TICK, Row
 
 if TYPE_CHECKING:
     from xstreamcast.plan.algebra import Plan
     from xstreamcast.run.continuous.arrive.inflow import Inflow
-    from xstreamcast.spark.motion.state import Job
+    from xstreamcast.spark.motion.replica import Job
 
 HOLE: Final = re.compile(rb"""<stream:hole\b[^>]*?\bid\s*=\s*["'](\d+)["'][^>]*?(?:/>|>\s*</stream:hole\s*>)""")
 STREAM_SHIFT: Final = 20

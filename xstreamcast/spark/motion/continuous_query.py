@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from xstreamcast.spark.motion.association_spread import Spread
     from xstreamcast.spark.motion.listener import Figures
     from xstreamcast.spark.motion.micro_batch import Pool
+    from xstreamcast.spark.motion.replica import Job
     from xstreamcast.spark.motion.sink_answers import Answers
-    from xstreamcast.spark.motion.state import Job, Keeper
+    from xstreamcast.spark.motion.state import Keeper
 
 SETTINGS: Final = {
     "spark.sql.streaming.stateStore.providerClass":
@@ -49,6 +50,8 @@ SETTINGS: Final = {
 _CODE: Final = re.compile(r"\b(X[A-Z]{2,3}\d{4}|F[A-Z]{3}\d{4}) ([^\n]+)")
 _LOOK: Final = 0.1
 """Seconds between two looks at whether something has come about."""
+_FIGURES: Final = 5.0
+"""Seconds that the last figures may take; who stops a query whose session is gone need not wait for ever."""
 
 
 def continuous(
@@ -99,7 +102,8 @@ def continuous_many(
     from xstreamcast.run.continuous.query import continuous_many as embedded
     from xstreamcast.spark.motion.association import change_rows, packed, ticks
     from xstreamcast.spark.motion.micro_batch import Pool, own_workers
-    from xstreamcast.spark.motion.state import PROGRESS, Job, Keeper
+    from xstreamcast.spark.motion.replica import PROGRESS, Job
+    from xstreamcast.spark.motion.state import Keeper
     from xstreamcast.spark.motion.stream_source import SCHEMA
 
     called = _names(texts, names)
@@ -334,8 +338,7 @@ class Running:
         self.figures: Figures = listening.figures
         self.last = -1
         self._listening = listening
-        self._fault: BaseException | None = None
-        self._taken = 0
+        self._fault: Exception | None = None
         self._ended = threading.Event()
 
     def begin(self, writer: Any) -> None:
@@ -359,11 +362,10 @@ class Running:
             told = self.answers.take(batch)
             for sink in self.sinks:
                 sink.take(batch, self.answers, told)
-        except BaseException as fault:
+        except Exception as fault:
             self._fault = fault
             raise
         self.last = number
-        self._taken += 1
         if self.answers.ended:
             self._ended.set()
 
@@ -373,11 +375,13 @@ class Running:
 
     def wait(self, seconds: float | None = None) -> bool:
         """Until it ends by itself, or so long; whether it has ended. Raises what made it fail."""
+        from pyspark.errors import PySparkException
+
         try:
             ended: bool = (
                 self.query.awaitTermination(seconds) if seconds is not None else self.query.awaitTermination() or True
             )
-        except BaseException as fault:
+        except PySparkException as fault:
             raise self._explained(fault) from None
         return ended
 
@@ -392,14 +396,7 @@ class Running:
                 break
         return self._ended.is_set()
 
-    def figures_ready(self, seconds: float) -> bool:
-        """Wait until Spark has told the figures of all batches that are done, which it does a little later."""
-        began = time.monotonic()
-        while self.figures.batches < self._taken and time.monotonic() - began < seconds:
-            time.sleep(_LOOK)
-        return self.figures.batches >= self._taken
-
-    def _explained(self, fault: BaseException) -> BaseException:
+    def _explained(self, fault: Exception) -> Exception:
         """What went wrong in the words of who noticed it: a sink, or an operator on its way through Java."""
         if self._fault is not None:
             return self._fault
@@ -409,9 +406,13 @@ class Running:
         return fault if found is None else error(found[1], found[2])
 
     def stop(self) -> None:
-        """Stop it, after the batch at hand or in the middle of it; nothing is lost where there is a checkpoint."""
+        """Stop it, after the batch at hand or in the middle of it; nothing is lost where there is a checkpoint.
+
+        Spark tells its figures a little later, those of the last batch before that it has ended: then they are whole.
+        """
         try:
             self.query.stop()
+            self.figures.ended.wait(_FIGURES)
         finally:
             self.spark.streams.removeListener(self._listening)
             close_all(self.sinks)

@@ -21,8 +21,8 @@ from xstreamcast.run.continuous.planned import known_structures
 from xstreamcast.run.continuous.query import ContinuousQuery
 from xstreamcast.run.reductions import State
 from xstreamcast.spark.motion.bucket_rows import is_late, is_sum, of_records, units_of, unpacked
+from xstreamcast.spark.motion.replica import COUNTED, PROGRESS, Replica, progress_row
 from xstreamcast.spark.motion.rows import item_of
-from xstreamcast.spark.motion.state import COUNTED, PROGRESS, Replica, progress_row
 from xstreamcast.spark.motion.state_log import TICK, Row
 from xstreamcast.spark.rest.partials import Partial, add_partial
 
@@ -151,7 +151,7 @@ def told_by(brought: Mapping[int, list[Row]], streams: Mapping[int, str]) -> Ite
                     **dict.fromkeys(ROW), "stream": "", "seq": report["n"], "change": TICK, "doc": "", "tsid": bucket,
                     "valid_time": report["now"], "order": COUNTED, "content": row["content"],
                 }  # fmt: skip
-            elif row["order"] is not None:
+            elif row["order"] is not None:  # an item, not what holds the items together
                 yield {**row, "stream": streams[bucket], "tsid": bucket, "target": None}
 
 
@@ -202,7 +202,7 @@ class Gathering(Replica):
                 "now": self.ticked,
                 "version": self.head.version,
                 "regions": sum(report["regions"] for report in reports),
-                "bytes": sum(report["bytes"] for report in reports) + self.head.base_bytes + self.head.log_bytes,
+                "bytes": sum(report["bytes"] for report in reports) + self.head.size,
                 "ended": self._ended(),
                 "recomputed": [query.recomputed],
                 "waiting": [0],  # emission is eager

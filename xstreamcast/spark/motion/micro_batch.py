@@ -35,8 +35,11 @@ _BY_FILES: Final = {
 
 
 _WALK: Final = 64
-"""So many batches may go by until all that is live is looked at again: what dies in cycles is found only then."""
+"""After so many batches it is seen how much is left alone: what dies in cycles is found by looking at all of it."""
+_GROWN: Final = 1.5
+"""All of it is looked at again when it is so many times as much as the last time."""
 _batches = 0
+_left_alone = 0
 
 
 def leave_alone(anew: bool) -> None:
@@ -44,15 +47,21 @@ def leave_alone(anew: bool) -> None:
 
     ``anew``: some are not those of the last time, which are garbage now.
     """
-    global _batches
+    global _batches, _left_alone
     if not os.environ.get("SPARK_REUSE_WORKER"):
         return
     _batches += 1
-    if anew or _batches >= _WALK:
-        _batches = 0
+    if not anew and _batches < _WALK:
+        gc.freeze()
+        return
+    _batches = 0
+    if anew or gc.get_freeze_count() > _GROWN * _left_alone:
         gc.unfreeze()
         gc.collect()
-    gc.freeze()
+        gc.freeze()
+        _left_alone = gc.get_freeze_count()
+    else:
+        gc.freeze()
 
 
 class Pool:

@@ -11,7 +11,7 @@ Neither counts as a change: such a row has the ``seq`` of the change before it (
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
@@ -98,16 +98,8 @@ def _integers(texts: Iterable[bytes | None]) -> Any:
     return pa.array([None if text is None else int(text) for text in texts], pa.int64())
 
 
-def items_of(table: pa.Table) -> Iterator[tuple[int, Change | Structure | Diagnostic]]:
-    """Rows that came back from Spark as what they stand for, with their ``seq``, in the order of arrival."""
-    at = table.schema.get_field_index("valid_time")
-    instants = table.column(at).cast(pa.int64())  # not datetimes: they end with the year 9999, instants do not
-    rows = table.set_column(at, "valid_time", instants).to_pylist()
-    for row in sorted(rows, key=lambda row: row["seq"]):  # stable: rows of one seq stay as they are
-        yield row["seq"], _item(row)
-
-
-def _item(row: dict[str, Any]) -> Change | Structure | Diagnostic:
+def item_of(row: Mapping[str, Any]) -> Change | Structure | Diagnostic:
+    """What a row stands for; :func:`~xstreamcast.spark.motion.state_log.table_rows` gives those of a table."""
     if row["change"] == STRUCTURE:
         return parse_structure(row["content"])
     if row["change"] == QUARANTINE:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from xstreamcast.errors import error
 from xstreamcast.model.change import ROW
 from xstreamcast.run.continuous.display.emit import ANSWER, ERROR
+from xstreamcast.spark.motion.rows import STRUCTURE
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.display.shelf import Emitted
@@ -107,6 +108,7 @@ class UpsertTable:
 class ChangeLog:
     """Every change of the answers, in files: one for each micro-batch that told any, named by its number.
 
+    Rows with ``change = 'structure'`` tell the tag structures of the answers, the first before their first changes.
     The folder may be a URI that ``pyarrow.fs`` writes. A batch that comes again writes the same file again.
     """
 
@@ -162,7 +164,7 @@ class Trace:
         for number, answer in enumerate(answers.queries):
             now = spoken(answer.told())
             if now != self.before[number]:
-                changes = [plain(row) for row in batch.rows.get(answer.name, ())]
+                changes = [plain(row) for row in batch.rows.get(answer.name, ()) if row["change"] != STRUCTURE]
                 line = {"n": answers.n, "query": number, "changes": changes, **now}
                 print(json.dumps(line, ensure_ascii=False), file=self.out, flush=True)
                 self.before[number] = now

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.change import After, Change, ContentChange, Hide, Remove, Replace, Show, from_row
+from xstreamcast.model.structure import parse_structure
 from xstreamcast.run.continuous.display.emit import ANSWER, ERROR
 from xstreamcast.run.continuous.display.shelf import Emitted
+from xstreamcast.spark.motion.rows import STRUCTURE
 
 if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
@@ -27,7 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Batch:
-    """What one micro-batch did: change rows by the name of the query, pieces put aside, and how far it all is."""
+    """What one micro-batch did: change rows by the name of the query, pieces put aside, and how far it all is.
+
+    Before the change rows may come one with the tag structure of the answer.
+    """
 
     number: int
     rows: dict[str, list[Row]]
@@ -46,7 +51,7 @@ class Batch:
             else:
                 made.rows.setdefault(row["stream"], []).append(row)
         for mine in made.rows.values():
-            mine.sort(key=lambda row: row["seq"])
+            mine.sort(key=lambda row: row["seq"])  # stable: a structure has the number of the change before it
         return made
 
 
@@ -59,7 +64,7 @@ class Answer:
         self.modes = query.modes
         self.recomputed = ""
         self.waiting = 0
-        self.structure: Structure | None = None  # a job announces none
+        self.structure: Structure | None = None
         self.failure: XStreamError | None = None
         self._first = query.at_first()
         self._regions = Materialiser()
@@ -71,10 +76,13 @@ class Answer:
         self._rows: dict[int, Row] = {}
 
     def take(self, rows: Iterable[Row]) -> list[Emitted]:
-        """Apply the change rows of a batch."""
+        """Apply the change rows of a batch, and the structure that comes before them."""
         made = []
         self._rows = {}
         for row in rows:
+            if row["change"] == STRUCTURE:
+                self.structure = parse_structure(row["content"])
+                continue
             change = from_row(row)
             self._apply(change, row["order"])
             made.append(Emitted(change, row["order"]))
@@ -152,12 +160,13 @@ class Sizes:
 
 @dataclass(slots=True)
 class Answers:
-    """All answers of a job. ``n``: how many changes have come."""
+    """All answers of a job. ``n``: how many changes have come; ``warnings``: what of the queries can match nothing."""
 
     queries: list[Answer]
     n: int = 0
     sizes: Sizes = field(default_factory=Sizes)
     ended: bool = False
+    warnings: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, inflow: Inflow) -> Answers:
@@ -185,4 +194,5 @@ class Answers:
             for number, answer in enumerate(self.queries):
                 answer.recomputed = batch.progress["recomputed"][number]
                 answer.waiting = batch.progress["waiting"][number]
+            self.warnings = batch.progress.get("warnings", [])
         return made

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from xstreamcast.cast.region import Replacing
 from xstreamcast.errors import error
-from xstreamcast.model.change import ROW, Eos, Freeze, Hide, Remove, Show, to_row
+from xstreamcast.model.change import ROOT, ROW, Eos, Freeze, Hide, Remove, Show, to_row
 from xstreamcast.model.structure import write_structure
 from xstreamcast.model.time import START
 
@@ -25,11 +25,10 @@ if TYPE_CHECKING:
     from xstreamcast.cast.regions import Filling, Region, Regions
     from xstreamcast.model.change import Change
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """The version of the saved form. A later one reads the earlier ones; see :data:`READERS`."""
 TICK: Final = "tick"
 """The kind of a row that says what time it is, by its valid time."""
-PART_ROWS: Final = 8192
 UNREAD: Final = b"-"
 """The digest of a filling that stands for content which nobody reads and which was not kept."""
 
@@ -58,12 +57,34 @@ class Store(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Rising:
+    """A base that is being made, of the state ``at`` a version: ``parts`` blobs in a ``bank`` of their own.
+
+    ``step``: so many rows are taken in at a time (0: all); ``taken``: how often that has been done, and then with blobs
+    of the log behind it. ``size`` is in bytes; ``log_bytes``: those of the log that are in it.
+    """
+
+    at: int
+    chain: str
+    bank: int
+    parts: int
+    step: int
+    rows: int = 0
+    size: int = 0
+    log_bytes: int = 0
+    taken: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Head:
     """What is known of a state without looking into it.
 
     ``first``: the first version that is in the log, not in the base; ``parts``: how many blobs of rows the base has;
     one more tells the answers. ``n``: how many changes have come. ``due``: compact when the log has so many bytes.
-    ``job``: the digest of what is asked, since format 2; empty: nobody has said.
+    ``job``: the digest of what is asked, since format 2; empty: nobody has said. Since format 3: ``bank``, ``step`` and
+    ``rows`` of the base, see :class:`Rising`; ``adopts``: the version at which an engine made from it takes over what
+    has been told (at least that of the base); ``kept``: the first version whose blob has not been dropped; ``rising``:
+    the next base.
     """
 
     birth: str
@@ -76,6 +97,17 @@ class Head:
     log_bytes: int = 0
     due: int = 0
     job: str = ""
+    bank: int = 0
+    step: int = 0
+    rows: int = 0
+    adopts: int = 0
+    kept: int = 1
+    rising: Rising | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes that are saved."""
+        return self.base_bytes + self.log_bytes + (0 if self.rising is None else self.rising.size)
 
     def after(self, blob: bytes, changes: int) -> Head:
         """With one more blob in the log."""
@@ -89,14 +121,22 @@ def _read_first(data: bytes) -> Head:
     """Format 1 did not say what is asked."""
     saved = json.loads(data)
     names = ("birth", "version", "chain", "n", "first", "parts", "base_bytes", "log_bytes", "due")
-    return Head(**{name: saved[name] for name in names})
+    return Head(**{name: saved[name] for name in names}, kept=saved["first"])
 
 
 def _read_second(data: bytes) -> Head:
-    return Head(**json.loads(data))
+    """Format 2 made a base at once, in one bank."""
+    saved = json.loads(data)
+    return Head(**saved, kept=saved["first"])
 
 
-READERS: Final[Mapping[int, Callable[[bytes], Head]]] = {1: _read_first, 2: _read_second}
+def _read_third(data: bytes) -> Head:
+    saved = json.loads(data)
+    rising = saved.pop("rising")
+    return Head(**saved, rising=None if rising is None else Rising(**rising))
+
+
+READERS: Final[Mapping[int, Callable[[bytes], Head]]] = {1: _read_first, 2: _read_second, 3: _read_third}
 """How the head of each format is read."""
 
 
@@ -190,7 +230,7 @@ def compacted(log: Iterable[Row], tables: Mapping[str, Regions], now: int | None
         if found is None:
             return None
         if table.structure is not None:
-            made.append(_structure_row(stream, write_structure(table.structure)))
+            made.append(structure_row(stream, 0, write_structure(table.structure)))
         made += found
         made += [row_of(change, stream) for change in _flags(table)]
     if now is not None:
@@ -198,15 +238,11 @@ def compacted(log: Iterable[Row], tables: Mapping[str, Regions], now: int | None
     return iter(made)
 
 
-def _structure_row(stream: str, text: str) -> Row:
+def structure_row(stream: str, seq: int, text: str) -> Row:
+    """The row that tells a tag structure after so many changes: it is none, so that it is not counted."""
     return {
-        **dict.fromkeys(ROW),
-        "stream": stream,
-        "seq": 0,
-        "change": "structure",
-        "doc": "",
-        "content": text.encode(),
-    }
+        **dict.fromkeys(ROW), "stream": stream, "seq": seq, "change": "structure", "doc": "", "content": text.encode(),
+    }  # fmt: skip
 
 
 def tick_row(now: int) -> Row:
@@ -215,7 +251,10 @@ def tick_row(now: int) -> Row:
 
 
 def _contents(rows: Iterable[Row], table: Regions) -> list[Row] | None:
-    """The last row for each filling that the table holds, as of the version it has there; None if one is missing."""
+    """The last row for each filling that the table holds, as of the version it has there; None if one is missing.
+
+    Roots come first: what comes behind them finds its place at once, not all together with the root.
+    """
     found: dict[int, Row] = {}
     for row in rows:
         if row["content"] is None or row["change"] in ("structure", "quarantine"):
@@ -229,7 +268,7 @@ def _contents(rows: Iterable[Row], table: Regions) -> list[Row] | None:
         for filling in region.fillings():
             if filling.content is not None and id(filling) not in found and filling.digest != UNREAD:
                 return None
-    return list(found.values())
+    return sorted(found.values(), key=lambda row: row["region"] not in (None, ROOT))
 
 
 def _said(filling: Filling, region: Region, row: Row) -> Row:

@@ -10,7 +10,7 @@ from xstreamcast.spark.motion.state_log import read_head
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from xstreamcast.spark.motion.state import Job, Replica
+    from xstreamcast.spark.motion.replica import Job, Replica
 
 
 class ReadStore:

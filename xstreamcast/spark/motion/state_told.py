@@ -13,8 +13,10 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from xstreamcast.model.change import After, Remove, Replace
+from xstreamcast.model.structure import write_structure
 from xstreamcast.run.continuous.display.emit import ERROR
 from xstreamcast.run.continuous.display.shelf import Emitted, Shelf
+from xstreamcast.spark.motion.state_log import structure_row
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.display.emit import Output
@@ -60,8 +62,11 @@ def told(query: ContinuousQuery) -> Told | None:
 
 
 def told_rows(query: ContinuousQuery) -> list[dict[str, Any]]:
-    """All that has been told, at once, as rows."""
-    return [] if query.output is None else query.rows(query.output.snapshot())
+    """All that has been told, at once, as rows: the tag structure, and the changes that make up the answer."""
+    if query.output is None:
+        return []
+    known = [] if query.structure is None else [structure_row(query.name, 0, write_structure(query.structure))]
+    return known + query.rows(query.output.snapshot())
 
 
 def adopt(query: ContinuousQuery, saved: Told) -> list[Emitted] | None:

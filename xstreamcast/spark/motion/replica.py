@@ -1,0 +1,228 @@
+"""The queries of a job, alive in a worker: fed with rows, and telling rows of their answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+from xstreamcast.model.change import ROW
+from xstreamcast.model.diagnostic import Diagnostic
+from xstreamcast.model.structure import write_structure
+from xstreamcast.model.time import START
+from xstreamcast.run.continuous.planned import known_structures
+from xstreamcast.run.unmatched import unmatched
+from xstreamcast.spark.motion.rows import item_of
+from xstreamcast.spark.motion.state_log import TICK, Head, Row, compacted, structure_row
+
+if TYPE_CHECKING:
+    from xstreamcast.model.structure import Structure
+    from xstreamcast.plan.modes.rewrite import Emission
+    from xstreamcast.run.continuous.arrive.inflow import Arriving, Inflow
+    from xstreamcast.run.continuous.query import ContinuousQuery
+    from xstreamcast.run.continuous.time.clock import Clock
+    from xstreamcast.spark.motion.state_base import Successor
+
+COUNTED: Final = "counted"
+"""The order of a tick whose seq says how many changes have come, where a bucket sees only a part of them."""
+ROWS: Final = "rows"
+GATHERING: Final = "gathering"
+"""The parts of a job that is done in several places: what a bucket tells, and what is made of that."""
+PROGRESS: Final = "progress"
+"""The kind of a row that tells, after each batch, how far the query is; content is JSON."""
+COMPACT_BYTES: Final = 4 << 20
+COMPACT_BLOBS: Final = 256
+"""A log is compacted when it has more bytes than the base and than this, or more blobs than this."""
+COMPACT_ROWS: Final = 128
+"""So many rows a batch spends on it at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a worker must know to run some queries: all that :func:`xstreamcast.continuous_many` is told."""
+
+    texts: tuple[str, ...]
+    names: tuple[str, ...]
+    structures: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    docs: Mapping[str, Any] = field(default_factory=dict)
+    emit: Emission = "eager"
+    clock: Clock = "event"
+    now: int | None = None
+    lateness: Mapping[str, float] | None = None
+    base_uri: str | None = None
+    assume: str | None = None
+    part: str = ""
+    """The part of it that is done here: all, :data:`ROWS` or :data:`GATHERING`."""
+    stream: str = ""
+    """Whose rows."""
+    compact_bytes: int = COMPACT_BYTES
+    compact_blobs: int = COMPACT_BLOBS
+    compact_rows: int = COMPACT_ROWS
+
+    @property
+    def digest(self) -> str:
+        """Of what is asked: a state that answers something else cannot be gone on with.
+
+        Not of structures and documents, which may be spelled otherwise and be the same.
+        """
+        spelled = {name: repr(value) for name, value in self.variables.items()}
+        plain = {name: text for name, text in spelled.items() if " at 0x" not in text}  # a value, not where it lies
+        done = f"{self.part} {self.stream}" if self.part else False
+        asked = (self.texts, self.names, plain, self.emit, self.clock, self.lateness, self.assume, done)
+        return blake2b(json.dumps(asked, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+    def start(self, report: Any) -> Inflow:
+        """The queries, at the beginning. A wall clock is told by the batches, so that it can be told again."""
+        from datetime import UTC, datetime, timedelta
+
+        from xstreamcast.run.continuous.query import continuous_many
+
+        now = None if self.now is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=self.now)
+        inflow = continuous_many(
+            () if self.part else self.texts, structures=dict(self.structures), variables=self.variables, docs=self.docs,
+            emit=self.emit, clock="event" if self.clock == "event" else "manual", now=now, lateness=self.lateness,
+            names=self.names, base_uri=self.base_uri, assume=self.assume, report=report,
+        )  # fmt: skip
+        if self.part:
+            inflow.queries.append(self._part_of(inflow))
+        return inflow
+
+    def _part_of(self, inflow: Inflow) -> ContinuousQuery:
+        from xstreamcast.run.query import compile
+
+        (text,), (name,) = self.texts, self.names
+        known = inflow.structures or None
+        query = compile(text, base_uri=self.base_uri, variables=tuple(self.variables), structures=known)
+        if self.part == ROWS:
+            from xstreamcast.spark.motion.bucket_rows import RowsQuery
+
+            return RowsQuery(query, inflow, name, self.variables, self.docs, self.stream)
+        from xstreamcast.spark.motion.gathering import GatheringQuery
+
+        return GatheringQuery(query, inflow, name, self.variables, self.docs)
+
+
+class Replica:
+    """The queries of a job, alive, after all that has led to a head."""
+
+    def __init__(self, job: Job, head: Head) -> None:
+        self.head = head
+        self.put_aside: list[tuple[str, Diagnostic]] = []
+        self._stream = ""
+        self.inflow = job.start(self._hear)
+        self.inflow.seals = self.inflow.forwards = False
+        self.ticked: int | None = None
+        self.announced: list[str | None] = [None] * len(self.inflow.queries)
+        """The structure that has been told of each answer."""
+        self.successor: Successor | None = None
+        self._known: dict[str, Structure] = {}
+        self._doubts: list[str] = []
+
+    def _hear(self, diagnostic: Diagnostic) -> None:
+        if diagnostic.severity == "quarantine":
+            self.put_aside.append((self._stream, diagnostic))
+
+    def take(self, rows: Iterable[Row]) -> None:
+        """Take in the rows of a batch, in order; the answers go on when all are in."""
+        brought = list(rows)
+        ticks = [row["valid_time"] for row in brought if row["change"] == TICK and row["valid_time"] is not None]
+        if ticks:
+            self.ticked = max([*ticks, *([] if self.ticked is None else [self.ticked])])
+        inflow, taking = self.inflow, set[str]()
+        with ExitStack() as together:  # contents that come together are parsed together
+            for stream, item in self._items(brought):
+                if stream not in taking:
+                    taking.add(stream)
+                    together.enter_context(inflow.association(stream).together())
+                inflow._take(item, stream, None, 0)
+        if not all(query.begun for query in inflow.queries):
+            for table in inflow.associations.values():
+                known = (filling for region in table.table.values() for filling in region.fillings())
+                table.grove.ready([filling for filling in known if filling.content is not None])
+        inflow.feed_all((), self.ticked if ticks else None)
+
+    def _items(self, rows: Iterable[Row]) -> Iterator[tuple[str, Arriving]]:
+        for row in rows:
+            if row["change"] != TICK:
+                self._stream = row["stream"]
+                yield self._stream, item_of(row)
+            elif row["stream"]:  # how far the stream is of which only a part comes here
+                association = self.inflow.association(row["stream"])
+                association.now = max(association.now, row["valid_time"])
+
+    def told(self) -> Iterator[Row]:
+        """What is to be told of the answers, and of what was put aside, as rows."""
+        for number, query in enumerate(self.inflow.queries):
+            emitted = query.take()
+            structure = None if query.structure is None else write_structure(query.structure)
+            if emitted and structure is not None and structure != self.announced[number]:
+                self.announced[number] = structure
+                yield structure_row(query.name, query.seq, structure)
+            yield from query.rows(emitted)
+        for stream, diagnostic in self.put_aside:
+            yield _quarantine_row(stream, self.head.n, diagnostic)
+        self.put_aside.clear()
+
+    def live_rows(self, log: Iterable[Row]) -> Iterator[Row] | None:
+        """The rows that are enough to come to where all of the log has led; None: not now."""
+        inflow = self.inflow
+        return compacted(log, inflow.associations, None if inflow.now == START else inflow.now)
+
+    def doubts(self) -> list[str]:
+        """What the structures that the streams have brought rule out in the queries."""
+        known = known_structures(self.inflow.associations)
+        if known != self._known:
+            self._known = known
+            self._doubts = [text for query in self.inflow.queries for text in unmatched(query.query, known)]
+        return self._doubts
+
+    def progress(self) -> Row:
+        """How far it is, and how much is kept."""
+        inflow = self.inflow
+        tables = inflow.associations.values()
+        report = {
+            "n": self.head.n,
+            "now": None if inflow.now == START else inflow.now,
+            "version": self.head.version,
+            "regions": sum(len(table.table) for table in tables),
+            "bytes": self.head.size,
+            "ended": inflow.ended,
+            "streams": [stream for query in inflow.queries for stream in query.streams],
+            "recomputed": [query.recomputed for query in inflow.queries],
+            "warnings": self.doubts(),
+            "waiting": [0 if query.output is None else query.waiting for query in inflow.queries],
+        }
+        return progress_row(report)
+
+
+def replica_of(job: Job, head: Head) -> Replica:
+    """The queries of a job, or the part of them that is done here, before anything has come."""
+    if job.part != GATHERING:
+        return Replica(job, head)
+    from xstreamcast.spark.motion.gathering import Gathering
+
+    return Gathering(job, head)
+
+
+def progress_row(report: Mapping[str, Any]) -> Row:
+    """The row that tells how far a query is."""
+    content = json.dumps(report).encode()
+    return {**dict.fromkeys(ROW), "stream": "", "seq": report["n"], "change": PROGRESS, "doc": "", "content": content}
+
+
+def _quarantine_row(stream: str, n: int, diagnostic: Diagnostic) -> Row:
+    report = {
+        "code": diagnostic.code,
+        "message": diagnostic.message,
+        "source": diagnostic.place.source,
+        "offset": diagnostic.place.offset,
+        "excerpt": diagnostic.excerpt,
+    }
+    content = json.dumps(report, ensure_ascii=False).encode()
+    return {
+        **dict.fromkeys(ROW), "stream": stream, "seq": n, "change": "quarantine", "doc": "", "content": content,
+    }  # fmt: skip

@@ -1,0 +1,281 @@
+"""Compacting, a little in every micro-batch: what the tables hold becomes a new base, and an engine is made from it.
+
+    saved = base ⊕ Δ₁ … Δ_V ⊕ Δ_V+1 … Δ_W       →       base' ⊕ Δ_V+1 … Δ_W
+
+At version V the rows of the new base are saved beside the old one. From then on each batch lets a *successor* take in
+some of them, and then the log behind them; the engine at hand goes on as before. At W the successor has caught up: it
+takes over the numbers and labels of what has been told, and its base counts. Whoever makes an engine from the saved
+state repeats these takes, one by one, and adopts at W what was told then: so it does what the successor does.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64decode, b64encode
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from xstreamcast.errors import XStreamError
+from xstreamcast.model.time import START
+from xstreamcast.spark.motion.replica import Replica, replica_of
+from xstreamcast.spark.motion.state_log import Head, Rising, Row, Store, pack, unpack
+from xstreamcast.spark.motion.state_told import Told, adopt, told
+
+if TYPE_CHECKING:
+    from xstreamcast.run.continuous.arrive.inflow import Inflow
+    from xstreamcast.spark.motion.replica import Job
+
+PART_ROWS: Final = 1024
+_BANK: Final = 1 << 20
+"""Blobs of the base in bank b are numbered from b · 2²⁰: the old base and the new one have one each."""
+_TAKE: Final = 8
+"""A take costs as much as so many rows besides its own."""
+_DROPS: Final = 64
+"""So many blobs that are in the base are dropped from the log in a batch."""
+
+
+class Successor:
+    """An engine on its way from a base ``at`` a version, take by take, through the log behind it."""
+
+    def __init__(self, job: Job, head: Head, rising: Rising) -> None:
+        self.replica = replica_of(job, Head(head.birth, rising.at, rising.chain, first=rising.at + 1))
+        self.rising = rising
+        self.taken = 0
+        self._parts = 0
+        self._slices: deque[list[Row]] = deque()
+        self._about: dict[str, Any] = {}
+        self._late: Mapping[str, float] = {}
+
+    @property
+    def founded(self) -> bool:
+        """Whether it has taken in the base."""
+        return self._parts == self.rising.parts and not self._slices
+
+    def is_at(self, version: int) -> bool:
+        """Whether it has caught up with a version."""
+        return self.founded and self.replica.head.version == version
+
+    def take(self, store: Store) -> int:
+        """Take in some more: a slice of the base, or a blob of the log. How many rows they were."""
+        self.taken += 1
+        if self.founded:
+            rows = replay(self.replica, store)
+        else:
+            rows = self._slice(store)
+            _taken_in(self.replica, rows)
+            if self.founded:
+                self._settle()
+        return len(rows)
+
+    def _slice(self, store: Store) -> list[Row]:
+        rising = self.rising
+        if not self._parts:
+            self._prepare(json.loads(store.part(part_number(rising.bank, rising.parts))))
+        if not self._slices:
+            parts = range(self._parts, self._parts + 1 if rising.step else rising.parts)
+            rows = [row for number in parts for row in unpack(store.part(part_number(rising.bank, number)))]
+            self._parts = parts.stop
+            step = rising.step or len(rows)
+            self._slices.extend(rows[at : at + step] for at in range(0, len(rows), step))
+        return self._slices.popleft()
+
+    def _prepare(self, about: dict[str, Any]) -> None:
+        """Regions that are gone for good stay so; what is in the base is not late, whichever stream comes first."""
+        inflow = self.replica.inflow
+        self._about, self._late = about, inflow._late
+        inflow._late = {}
+        for stream, (bits, others) in about["purged"].items():
+            gone = inflow.association(stream)._purged
+            gone._bits.extend(zlib.decompress(b64decode(bits)))
+            gone._others.update(others)
+
+    def _settle(self) -> None:
+        """The clocks are where they were when the base was saved."""
+        inflow = self.replica.inflow
+        for stream, now in self._about["now"].items():
+            table = inflow.association(stream)
+            table.now = max(table.now, now)
+        inflow._late, inflow._mark = self._late, self._about.get("mark", inflow._mark)
+
+
+def replay(replica: Replica, store: Store) -> list[Row]:
+    """Take in the next blob of the log, as it was taken in before; what it tells has been told."""
+    blob = store.delta(replica.head.version + 1)
+    rows = unpack(blob)
+    replica.head = replica.head.after(blob, 0)
+    _taken_in(replica, rows)
+    return rows
+
+
+def _taken_in(replica: Replica, rows: list[Row]) -> None:
+    replica.take(rows)
+    for _ in replica.told():
+        pass
+
+
+def part_number(bank: int, number: int) -> int:
+    """Where a blob of a base is kept."""
+    return bank * _BANK + number
+
+
+# ------------------------------------------------------------------------------------------------- from saved to live
+
+
+def from_base(job: Job, store: Store, head: Head) -> Replica:
+    """An engine that has taken in the base, and nothing of the log."""
+    at = head.first - 1
+    if not head.parts:
+        return replica_of(job, Head(head.birth, at, first=head.first))
+    about = json.loads(store.part(part_number(head.bank, head.parts)))
+    successor = Successor(job, head, Rising(at, about["chain"], head.bank, head.parts, head.step))
+    while not successor.founded:
+        successor.take(store)
+    return successor.replica
+
+
+def adopted(replica: Replica, store: Store, head: Head) -> None:
+    """Let an engine that was made from the saved state, and is where its like took over, use what was told then."""
+    if head.parts and replica.head.version == max(head.adopts, head.first - 1):
+        about = json.loads(store.part(part_number(head.bank, head.parts)))
+        _adopt(replica, [None if one is None else Told.parse(one) for one in about["told"]], about.get("announced"))
+
+
+def _adopt(replica: Replica, saved: list[Told | None], announced: list[str | None] | None) -> list[Row] | None:
+    made: list[Row] = []
+    replica.announced = list(announced or [None] * len(saved))
+    for query, one in zip(replica.inflow.queries, saved, strict=True):
+        if one is not None:
+            more = adopt(query, one)
+            if more is None:
+                return None
+            made += query.rows(more)
+        elif query.output is not None:
+            return None
+    return made
+
+
+# --------------------------------------------------------------------------------------------------------- compacting
+
+
+def compact(job: Job, store: Store, replica: Replica, brought: int) -> tuple[Replica, list[Row]]:
+    """If the log has outgrown the base, go on with making a new one, as far as a batch of so many rows allows.
+
+    Gives the engine that goes on from here, and what must be told where it is another one.
+    """
+    if replica.head.rising is None and not (_is_due(job, replica.head) and _begun(job, store, replica)):
+        return replica, []
+    head = replica.head
+    assert head.rising is not None
+    left = max(job.compact_rows, 2 * brought)  # so that it gets nearer with every batch, however large they are
+    try:
+        successor = _successor(job, store, replica, head.rising)
+        while left > 0 and not successor.is_at(head.version):
+            left -= successor.take(store) + _TAKE
+    except XStreamError:  # a part of what is there may be what no stream can be
+        return _given_up(store, replica), []
+    if not successor.is_at(head.version):
+        replica.head = replace(head, rising=replace(head.rising, taken=successor.taken))
+        return replica, []
+    return _taken_over(store, replica, successor.replica)
+
+
+def _is_due(job: Job, head: Head) -> bool:
+    """Whether the log has so many bytes, or so many blobs, that to compact it costs little more than they did."""
+    blobs = head.version - head.first + 1
+    many = max(job.compact_blobs, 4 * head.rows // job.compact_rows)
+    return head.log_bytes > max(job.compact_bytes, head.base_bytes, head.due) or (blobs > many and not head.due)
+
+
+def _begun(job: Job, store: Store, replica: Replica) -> bool:
+    """Save what is enough to come to where all of the log has led, beside the old base; whether that can be."""
+    head = replica.head
+    found = replica.live_rows(_log(store, head))
+    rows = [] if found is None else list(found)
+    if not rows:  # something in it cannot be told apart: look again when there is twice as much
+        replica.head = replace(head, due=2 * head.log_bytes)
+        return False
+    parts = [pack(rows[at : at + PART_ROWS]) for at in range(0, len(rows), PART_ROWS)]
+    parts.append(json.dumps(_about(replica.inflow, head.chain)).encode())
+    bank = 1 - head.bank
+    for number, blob in enumerate(parts):
+        store.put_part(part_number(bank, number), blob)
+    size = sum(map(len, parts))
+    rising = Rising(
+        head.version, head.chain, bank, len(parts) - 1, job.compact_rows, len(rows), size, log_bytes=head.log_bytes
+    )
+    replica.head = replace(head, rising=rising)
+    return True
+
+
+def _successor(job: Job, store: Store, replica: Replica, rising: Rising) -> Successor:
+    """The successor as far as the state says: the one that lives here, or a new one."""
+    made = replica.successor
+    if made is None or (made.rising.at, made.rising.chain) != (rising.at, rising.chain) or made.taken > rising.taken:
+        made = replica.successor = Successor(job, replica.head, rising)
+    while made.taken < rising.taken:
+        made.take(store)
+    return made
+
+
+def _taken_over(store: Store, replica: Replica, fresh: Replica) -> tuple[Replica, list[Row]]:
+    """The successor goes on from here, with what has been told, and its base counts."""
+    head = replica.head
+    rising = head.rising
+    assert rising is not None
+    more = _adopt(fresh, [told(query) for query in replica.inflow.queries], replica.announced)
+    if more is None:
+        return _given_up(store, replica), []
+    where = part_number(rising.bank, rising.parts)
+    about = json.loads(store.part(where))
+    tell = [told(query) for query in fresh.inflow.queries]
+    about |= {"told": [None if one is None else asdict(one) for one in tell], "announced": fresh.announced}
+    data = json.dumps(about).encode()
+    store.put_part(where, data)
+    for number in range(head.parts + 1 if head.parts else 0):
+        store.drop_part(part_number(head.bank, number))
+    fresh.head = replace(
+        head, first=rising.at + 1, parts=rising.parts, bank=rising.bank, step=rising.step, rows=rising.rows,
+        base_bytes=rising.size + len(data), log_bytes=head.log_bytes - rising.log_bytes, due=0, adopts=head.version,
+        rising=None,
+    )  # fmt: skip
+    return fresh, more
+
+
+def _given_up(store: Store, replica: Replica) -> Replica:
+    """The old base stays; look again when there is twice as much."""
+    head = replica.head
+    assert head.rising is not None
+    for number in range(head.rising.parts + 1):
+        store.drop_part(part_number(head.rising.bank, number))
+    replica.successor = None
+    replica.head = replace(head, rising=None, due=2 * head.log_bytes)
+    return replica
+
+
+def swept(store: Store, head: Head) -> Head:
+    """Drop blobs of the log that are in the base, some in each batch."""
+    kept = min(max(head.first, head.kept), head.kept + _DROPS)
+    for version in range(head.kept, kept):
+        store.drop_delta(version)
+    return replace(head, kept=kept)
+
+
+def _about(inflow: Inflow, chain: str) -> dict[str, Any]:
+    """What a base says besides rows: how far the streams' own clocks are, and which regions are gone for good."""
+    tables = inflow.associations.items()
+    purged = {
+        name: [b64encode(zlib.compress(table._purged._bits)).decode(), sorted(table._purged._others)]
+        for name, table in tables
+    }
+    mark = {} if inflow._mark == START else {"mark": inflow._mark}
+    return {"chain": chain, "now": {name: table.now for name, table in tables}, "purged": purged, **mark}
+
+
+def _log(store: Store, head: Head) -> Iterator[Row]:
+    for number in range(head.parts):
+        yield from unpack(store.part(part_number(head.bank, number)))
+    for version in range(head.first, head.version + 1):
+        yield from unpack(store.delta(version))
