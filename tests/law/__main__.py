@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "properties"))
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from law_case import Case, from_json
-from law_draw import draw_case
+from law_draw import draw_varied
 from law_oracle import LawBroken, Told, check
 from law_shrink import shrink
 
@@ -58,14 +58,14 @@ def main() -> int:
     if options.file is not None:
         return _tell(from_json(options.file.read_text(encoding="utf-8")), options.keep, options.file.stem)
     if options.seed is not None:
-        return _tell(draw_case(options.seed, options.size), options.keep, f"seed-{options.seed}")
+        return _tell(draw_varied(options.seed, options.size), options.keep, f"seed-{options.seed}")
     score = Score()
     for seed in range(options.first, options.first + options.cases):
         if time.monotonic() - score.begun > options.minutes * 60:
             print(f"time is up at seed {seed}", flush=True)
             break
         score.cases += 1
-        case = draw_case(seed, options.size)
+        case = draw_varied(seed, options.size)
         try:
             score.add(case, check(case, saxon="always"))
         except Exception as fault:  # whatever it is, the other cases go on

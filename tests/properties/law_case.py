@@ -15,6 +15,8 @@ from xstreamcast.model.structure import Structure
 
 REGRESSIONS = Path(__file__).parent / "regressions"
 TICK = "tick "
+_OPTIONS: dict[str, Any] = {"clock": "event", "lateness": None, "strict": False, "behind": "", "listens": 0}
+"""What a case may say besides, and what it mostly does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +48,34 @@ def _items(wire: str) -> tuple[Change | Structure, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A query and its streams, up to some moment. ``clock``: ``event``, or ``manual`` with ticks among the steps."""
+    """A query and its streams, up to some moment. ``clock``: ``event``, or ``manual`` with ticks among the steps.
+
+    ``lateness``: in seconds; what comes later than that is put aside. ``strict``: nothing is left open about errors.
+    ``behind``: a query over ``stream("answer")``, the answer of the other, which listens after so many steps.
+    """
 
     query: str
     steps: tuple[Step, ...]
     clock: Literal["event", "manual"] = "event"
     about: str = ""
+    lateness: float | None = None
+    strict: bool = False
+    behind: str = ""
+    listens: int = 0
 
     def __str__(self) -> str:
-        return "\n".join([f"query: {self.query}", *[f"{step.stream}: {step.wire}" for step in self.steps]])
+        behind = [f"behind it, after {self.listens} steps: {self.behind}"] if self.behind else []
+        late = [f"lateness: {self.lateness}"] if self.lateness is not None else []
+        return "\n".join(
+            [f"query: {self.query}", *behind, *late, *[f"{step.stream}: {step.wire}" for step in self.steps]]
+        )
 
     def to_json(self) -> str:
         """As a regression file."""
         written: dict[str, Any] = {"about": self.about, "query": self.query}
-        if self.clock != "event":
-            written["clock"] = self.clock
+        for name in _OPTIONS:
+            if getattr(self, name) != _OPTIONS[name]:
+                written[name] = getattr(self, name)
         written["steps"] = [[step.stream, step.wire] for step in self.steps]
         return json.dumps(written, indent=1, ensure_ascii=False) + "\n"
 
@@ -68,7 +83,8 @@ class Case:
 def from_json(text: str) -> Case:
     read = json.loads(text)
     steps = tuple(Step(stream, wire) for stream, wire in read["steps"])
-    return Case(read["query"], steps, read.get("clock", "event"), read.get("about", ""))
+    options = {name: read.get(name, usual) for name, usual in _OPTIONS.items()}
+    return Case(read["query"], steps, about=read.get("about", ""), **options)
 
 
 def regressions() -> list[Path]:

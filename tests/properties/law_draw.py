@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 from law_case import TICK, Case, Step
+from law_failing import draw_failing
 from law_oracle import Scratch
 from law_queries import draw_query
 from law_streams import TIMES, Shape, draw_streams
@@ -13,12 +15,27 @@ DULL = ("", "0", '""', "false()", "NaN", "<all/>")
 """Answers that show little; another query is drawn, some times, where the last one is one of these."""
 
 
+LATENESS = (0, 3600, 86400, 2 * 86400)
+BEHIND = (
+    'count(stream("answer")//*)',
+    'string(stream("answer"))',
+    'stream("answer")/*[2]',
+    'for $x in stream("answer")//* where $x/@n return <y>{ $x/@n, count($x/*) }</y>',
+    'for $x in stream("answer")/node() order by string($x) return string($x)',
+    'sum(stream("answer")//v[. castable as xs:double])',
+    'for $x in stream("answer")//* group by $k := name($x) order by $k return <g k="{$k}">{ count($x) }</g>',
+    'exists(stream("answer")//*:error)',
+    '(stream("answer")//*)[last()]/name()',
+    'for $x at $i in stream("answer")/* return <y n="{$i}">{ $x/*[1] }</y>',
+)
+"""Queries over the answer of another."""
+
+
 def draw_case(seed: int, most: int = 16) -> Case:
     """The case of a seed; ``most``: about how many changes there are after the document."""
     r = Random(seed)
     shapes, steps = draw_streams(r, r.choice([most // 2, most, most, most * 3 // 2]))
-    timed = any(shape.timed and shape.declared for shape in shapes.values())
-    if not timed or r.random() < 0.7:
+    if not _timed(shapes) or r.random() < 0.7:
         return Case(_telling(r, shapes, steps, "event"), steps)
     ticked: list[Step] = []
     times = sorted(r.choices([*TIMES, "2003-11-09", "2003-11-03T20:00:00"], k=4))
@@ -28,6 +45,39 @@ def draw_case(seed: int, most: int = 16) -> Case:
         ticked.append(step)
     ticked += [Step("", TICK + time) for time in times]
     return Case(_telling(r, shapes, tuple(ticked), "manual"), tuple(ticked), "manual")
+
+
+def draw_varied(seed: int, most: int = 16) -> Case:
+    """The case of a seed; now and then one that fails, is read by another query, or leaves out what is late."""
+    r = Random(-seed)
+    kind = r.random()
+    if kind < 0.08:
+        return draw_failing_case(seed, most)
+    case = draw_case(seed, most)
+    if kind < 0.16:
+        return replace(case, behind=r.choice(BEHIND), listens=r.choice([0, 0, len(case.steps) // 2]))
+    if kind < 0.28 and case.clock == "event" and any("validTime" in step.wire for step in case.steps):
+        return replace(case, lateness=r.choice(LATENESS))
+    return case
+
+
+def draw_failing_case(seed: int, most: int = 16) -> Case:
+    """A case that is an error for a time, if one is found soon."""
+    r = Random(seed)
+    for _ in range(4):
+        shapes, steps = draw_streams(r, r.choice([most // 2, most]))
+        case = Case(draw_failing(r, shapes), steps, strict=True)
+        scratch, failed = Scratch(case.query), []
+        for step in steps:
+            scratch.take(step)
+            failed.append(bool(scratch.streams) and scratch.answer().failed)
+        if any(failed) and not all(failed[len(failed) // 2 :]):
+            break
+    return case
+
+
+def _timed(shapes: dict[str, Shape]) -> bool:
+    return any(shape.timed and shape.declared for shape in shapes.values())
 
 
 def _telling(r: Random, shapes: dict[str, Shape], steps: tuple[Step, ...], clock: str) -> str:

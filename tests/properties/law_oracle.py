@@ -80,9 +80,11 @@ def _by_xml(items: list[Item]) -> str:
 class Scratch:
     """q(T(γ)), computed anew whenever it is asked for."""
 
-    def __init__(self, text: str, clock: str = "event") -> None:
+    def __init__(self, text: str, clock: str = "event", lateness: float | None = None) -> None:
         self.query = _compiled(text)
         self.streams: dict[str, Materialiser] = {}
+        self.lateness = lateness
+        self.mark: Instant = START
         self.ticked: Instant | None = START if clock == "manual" else None
         self._views: dict[str, Node] = {}  # one document for all that ask for a stream at one moment
 
@@ -97,7 +99,16 @@ class Scratch:
 
     def take_item(self, stream: str, item: Change | Structure | Diagnostic) -> None:
         self._views.clear()
-        self.streams.setdefault(stream, Materialiser()).apply(item)
+        known = self.streams.setdefault(stream, Materialiser())
+        if not (isinstance(item, Change) and item.valid_time is not None and item.valid_time < self.watermark()):
+            known.apply(item)
+
+    def watermark(self) -> Instant:
+        """The least, over the streams that go on, of their largest valid time less the lateness; it never decreases."""
+        if self.lateness is not None:
+            going = [known.now for known in self.streams.values() if known.now != START and not known.ended]
+            self.mark = max(self.mark, min(going, default=START) - round(self.lateness * 1_000_000))
+        return self.mark
 
     @property
     def now(self) -> Instant:
@@ -132,6 +143,25 @@ class Scratch:
 @lru_cache(maxsize=256)
 def _compiled(text: str) -> Query:
     return compile(text)
+
+
+class Behind:
+    """A query over the answer of another: q2(T(q1'(γ))) is q2 of what q1 tells, serialised, after every change."""
+
+    def __init__(self, case: Case, first: ContinuousQuery) -> None:
+        self.first = first
+        self.whole = _compiled(case.behind)
+        self.second = Followed(xstreamcast.continuous(case.behind))
+        self.second.query.listen("answer", first)
+
+    def differs(self) -> tuple[str, str, str] | None:
+        told = self.first.told()
+        given = view_of((error_text(told) if isinstance(told, XStreamError) else told).encode(), "stream:answer")
+        now = moment_at(self.second.query.inflow.now)
+        expected = answer_of(lambda: self.whole(streams=lambda _: given, now=now).items())
+        self.second.show([emitted.change for emitted in self.second.query.take()])
+        wrong = self.second.differs(expected)
+        return None if wrong is None else (f"behind it, {wrong[0]}", *wrong[1:])
 
 
 class Followed:
@@ -189,8 +219,9 @@ class Told:
 
 def check(case: Case, *, saxon: str = "end", every: int = 1) -> Told:
     """Hold the law against a case, after ``every`` so many changes and at the end; ``saxon``: end, always or never."""
-    scratch = Scratch(case.query, case.clock)
-    followed = Followed(xstreamcast.continuous(case.query, clock=case.clock))
+    scratch = Scratch(case.query, case.clock, case.lateness)
+    followed = Followed(xstreamcast.continuous(case.query, clock=case.clock, lateness=case.lateness))
+    behind: Behind | None = None
     peer = saxon != "never" and is_standard(case.query)
     told = Told()
     for number, step in enumerate(case.steps, 1):
@@ -204,14 +235,17 @@ def check(case: Case, *, saxon: str = "end", every: int = 1) -> Told:
         told.errors += expected.failed
         told.last = expected.adaptive
         answer = followed.answer()
-        if answer.failed != expected.failed:
+        if answer.failed != expected.failed and not case.strict:
             # XQuery 3.1 §2.3.4: an error in a part that need not be evaluated may be met or not. But it must not be an
             # error of the past: a query that begins now with the same streams says the same.
             told.latitude += 1
             expected = begun_now(case, number)
         wrong = followed.differs(expected)
         if wrong is None and peer and (last or saxon == "always"):
-            wrong = differs_from_saxon(case.query, expected, scratch.text)
+            wrong = differs_from_saxon(case.query, expected, scratch.text, case.strict)
+        if wrong is None and case.behind and number > case.listens:
+            behind = behind or Behind(case, followed.query)
+            wrong = behind.differs()
         if wrong is not None:
             raise LawBroken(case, number, *wrong, scratch.documents())
     return told
@@ -219,11 +253,9 @@ def check(case: Case, *, saxon: str = "end", every: int = 1) -> Told:
 
 def begun_now(case: Case, number: int) -> Answer:
     """The answer of a continuous query to which the first so many steps come at once."""
-    query = xstreamcast.continuous(case.query, clock=case.clock)
-    for stream in dict.fromkeys(step.stream for step in case.steps[:number] if step.tick is None):
-        query.feed_many(
-            [item for step in case.steps[:number] if step.stream == stream for item in step.items()], stream
-        )
+    query = xstreamcast.continuous(case.query, clock=case.clock, lateness=case.lateness)
+    coming = [(step.stream, item) for step in case.steps[:number] if step.tick is None for item in step.items()]
+    query.inflow.feed_all(coming)
     for step in case.steps[:number]:
         if step.tick is not None:
             query.tick(step.tick)
@@ -257,14 +289,25 @@ def is_standard(text: str) -> bool:
     return True
 
 
-def differs_from_saxon(text: str, expected: Answer, t: Callable[[str], str]) -> tuple[str, str, str] | None:
-    """What Saxon says of T(γ), where it says something else."""
+@lru_cache(maxsize=256)
+def compares(text: str) -> bool:
+    """Whether a query orders values by ``<`` and the like."""
+    parts = descendants(parse(text, known_functions=known_function))
+    return any(isinstance(part, ast.GeneralComparison) and part.op not in ("=", "!=") for part in parts)
+
+
+def differs_from_saxon(
+    text: str, expected: Answer, t: Callable[[str], str], strict: bool = False
+) -> tuple[str, str, str] | None:
+    """What Saxon says of T(γ), where it says something else; ``strict``: errors count."""
     try:
         views = {name: t(name) for name in _CALL.findall(text)}
     except XStreamError:
         return None  # T itself is the error: a stream of several documents
+    if any("NaN" in view for view in views.values()) and compares(text):
+        return None  # Saxon has it that an untyped NaN is greater than any number
     found = by_saxon(text, views)
-    if found.startswith("error ") or expected.failed:
+    if not strict and (found.startswith("error ") or expected.failed):
         # XQuery 3.1 §2.3.4: which of several errors is met, and whether one in a part that need not be evaluated is
         # met at all, is up to the processor. So only the codes of two errors that stand alone can be compared.
         return None

@@ -1,216 +1,34 @@
-"""Random queries over streams of known shapes: a grammar of every operator of the algebra.
-
-Paths follow the tag structure most of the time, so that they find something; the rest steps anywhere. What compares or
-adds numbers does so on elements that hold numbers, so that errors are answers now and then, but not mostly.
-"""
+"""Random queries over streams of known shapes: a grammar of every operator of the algebra."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
 
+from law_paths import ALLEN, OPERATORS, SPANS, Paths
 from law_streams import LEAVES, Shape
 
 AGGREGATES = ("count", "sum", "avg", "min", "max", "exists", "empty", "distinct-values", "string-join")
-REVERSE = (
-    "/..", "/../..", "/..", "/ancestor::*", "/parent::*", "/ancestor-or-self::*", "/preceding-sibling::*",
-    "/following-sibling::*[1]", "/preceding-sibling::*[1]", "/following-sibling::node()", "/following::*",
-    "/preceding::*",
-)  # fmt: skip
-SPANS = ("now", "now-PT36H,now", "now-P1D,now", "2003-11-02,2003-11-04", "start,2003-11-03", "2003-11-02T09:30:00")
-NUMBERED = ("1", "last", "last-1,last", "2", "1,2")
-ALLEN = ("before", "after", "meets", "overlaps", "during", "contains", "equals", "startedBy")
-OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 
 
-@dataclass(frozen=True, slots=True)
-class Nodes:
-    """An expression that gives elements: its text, of which shape they are, and with which tags they may be."""
-
-    text: str
-    shape: Shape
-    tags: frozenset[int]
-
-    def to(self, text: str, tags: frozenset[int]) -> Nodes:
-        return Nodes(text, self.shape, tags)
-
-
-class Grammar:
-    """Queries over some streams. ``functions`` are declared as they come to be called."""
-
-    def __init__(self, r: Random, shapes: dict[str, Shape]) -> None:
-        self.r = r
-        self.shapes = shapes
-        self.functions: dict[str, str] = {}
-        self.names = 0
-        self.temporal = any(shape.timed and shape.declared for shape in shapes.values())
-
-    def chance(self, share: float) -> bool:
-        return self.r.random() < share
-
-    def variable(self) -> str:
-        self.names += 1
-        return f"$x{self.names}"
+class Grammar(Paths):
+    """Queries over some streams."""
 
     def query(self) -> str:
         """A whole query."""
         shapes = {
             self.selection: 3, self.aggregate: 4, self.loop: 6, self.join: 4, self.grouped: 3, self.sorted: 3,
-            self.nested: 4, self.merged: 3, self.sliced: 2, self.quantified: 2, self.recursive: 2, self.windowed: 1,
+            self.nested: 4, self.merged: 3, self.sliced: 2, self.quantified: 2, self.recursive: 2, self.windowed: 3,
             self.bound: 3, self.constructed: 3, self.chosen: 1, self.mapped: 1, self.numbered: 3, self.placed: 2,
-            self.around: 4,
+            self.around: 4, self.keyed: 2, self.outer: 2, self.descended: 1, self.tabled: 1,
         }  # fmt: skip
+        if self.temporal:
+            shapes[self.coincident] = 4
+        if len(self.shapes) > 1:
+            shapes[self.threefold] = 2
         body = self.r.choices(list(shapes), list(shapes.values()))[0]()
         if self.chance(0.12):
             body = f"({body}, {self.aggregate()})"
         return "".join(self.functions.values()) + body
-
-    # ---------------------------------------------------------------------------------------------- paths
-
-    def source(self, stream: str | None = None) -> Nodes:
-        name = stream or self.r.choice(list(self.shapes))
-        shape = self.shapes[name]
-        return Nodes(f'stream("{name}")', shape, frozenset({0}))
-
-    def path(self, of: Nodes | None = None, steps: int | None = None, stream: str | None = None) -> Nodes:
-        """A path of elements from some, or from a stream: mostly to what has children of its own."""
-        at = of or self.source(stream)
-        for number in range(steps or self.r.choice([1, 1, 2, 2, 3])):
-            inner = [child for child in self.children(at) if at.shape.tags[child].children]
-            if number and not inner:
-                break
-            at = self.step(at, first=of is None and number == 0, leaves=self.chance(0.2) or not inner)
-        return at
-
-    def step(self, at: Nodes, *, first: bool = False, filters: float = 0.15, leaves: bool = True) -> Nodes:
-        shape, everything = at.shape, frozenset(at.shape.tags)
-        children = self.children(at)
-        below = shape.below(children) | children
-        kind = self.r.random()
-        if kind < 0.08 and not first:
-            made = at.to(at.text + self.r.choice(REVERSE), everything)
-        elif kind < 0.13:
-            made = at.to(at.text + "//*", below)
-        elif kind < 0.2 or not children:
-            made = at.to(at.text + "/*", children) if children else at.to(at.text + "/..", everything)
-        elif kind < (0.75 if first else 0.45):
-            made = self.named(at, "//", below, leaves)
-        else:
-            made = self.named(at, "/", children, leaves)
-        if self.chance(filters):
-            made = at.to(f"{made.text}[{self.predicate(made)}]", made.tags)
-        if self.temporal and self.chance(0.08):
-            made = at.to(made.text + self.projection(), made.tags)
-        return made
-
-    def children(self, at: Nodes) -> frozenset[int]:
-        if 0 in at.tags:
-            return frozenset(at.shape.roots)
-        return frozenset(child for tag in at.tags for child in at.shape.tags[tag].children)
-
-    def named(self, at: Nodes, axis: str, among: frozenset[int], leaves: bool) -> Nodes:
-        inner = [at.shape.tags[tag].name for tag in sorted(among) if at.shape.tags[tag].children and tag != 1]
-        if leaves or not inner:
-            inner = [at.shape.tags[tag].name for tag in sorted(among)]
-        name = self.r.choice([*inner, *inner, inner[0]])
-        return at.to(f"{at.text}{axis}{name}", frozenset(tag for tag in among if at.shape.tags[tag].name == name))
-
-    def projection(self) -> str:
-        return f"?[{self.r.choice(SPANS)}]" if self.chance(0.7) else f"#[{self.r.choice(NUMBERED)}]"
-
-    def relative(self, at: Nodes, *, leaf: str = "") -> Nodes:
-        """A path from some elements, their own text to begin with; to a leaf of a name, if there is one."""
-        below = at.shape.below(at.tags - {0}) if 0 not in at.tags else frozenset(at.shape.tags)
-        wanted = [tag for tag in sorted(below) if at.shape.tags[tag].name == leaf]
-        if wanted and self.chance(0.95):
-            name = at.shape.tags[wanted[0]].name
-            direct = any(child in wanted for tag in at.tags if tag for child in at.shape.tags[tag].children)
-            made = at.to(f"{at.text}{'/' if direct else '//'}{name}", frozenset(wanted))
-        else:
-            made = self.step(at, filters=0.1) if self.children(at) else at
-        if self.temporal and self.chance(0.1):
-            made = at.to(made.text + self.projection(), made.tags)
-        return made
-
-    # ---------------------------------------------------------------------------------------------- conditions
-
-    def predicate(self, at: Nodes) -> str:
-        """Inside brackets: the context item is one of ``at``."""
-        kind = self.r.random()
-        if kind < 0.12:
-            return self.r.choice(["1", "2", "last()", "position() = 2", "position() > 1", "last() - 1"])
-        return self.condition(at.to(".", at.tags))
-
-    def condition(self, at: Nodes, level: int = 0) -> str:
-        kind = self.r.random()
-        if kind < 0.15:
-            return self.tidy(self.relative(at))
-        if kind < 0.45:
-            return f"{self.tidy(self.relative(at, leaf='v'))} {self.r.choice(OPERATORS)} {self.literal()}"
-        if kind < 0.6:
-            key = self.tidy(self.relative(at, leaf="k"))
-            return f'{key} {self.r.choice(OPERATORS)} "{self.r.choice("123x")}"'
-        if kind < 0.67:
-            return f'{at.text}/@n = "{self.r.choice("123x")}"'.replace("./@", "@")
-        if kind < 0.77:
-            return f"count({self.tidy(self.relative(at))}) {self.r.choice(OPERATORS)} {self.r.randint(0, 2)}"
-        if kind < 0.84:
-            return f"{self.r.choice(['not', 'exists', 'empty'])}({self.tidy(self.relative(at))})"
-        if kind < 0.88:
-            return f'contains(string({at.text}), "{self.r.choice("12x")}")'
-        if kind < 0.92 and self.temporal:
-            other = self.r.choice(['xs:date("2003-11-03")', f"{at.text}/*"])
-            return f"{at.text} {self.r.choice(ALLEN)} {other}"
-        if level > 1:
-            return f"not({self.tidy(self.relative(at))})"
-        if kind < 0.95:
-            inner = self.variable()
-            over = self.relative(at)
-            where = self.condition(over.to(inner, over.tags), level + 1)
-            return f"({self.r.choice(['some', 'every'])} {inner} in {self.tidy(over)} satisfies {where})"
-        return f"({self.condition(at, level + 1)} {self.r.choice(['and', 'or'])} {self.condition(at, level + 1)})"
-
-    @staticmethod
-    def tidy(nodes: Nodes) -> str:
-        """A path from the context item as it is mostly written: without ``./``."""
-        return nodes.text[2:] if nodes.text.startswith("./") and not nodes.text.startswith(".//") else nodes.text
-
-    def literal(self) -> str:
-        return str(self.r.choice([1, 2, 3, 5, 7, 2.5, 0]))
-
-    def value(self, at: Nodes) -> str:
-        """An atomic value, or none, of an element."""
-        leaf = self.relative(at, leaf=self.r.choice("kvt")).text
-        made = [
-            f"string({at.text})", f"count({self.relative(at).text})", f"string(({leaf})[1])", f"name({at.text})",
-            f"{at.text}/@n/string()", f"string-join({leaf}, '-')", f"sum({self.relative(at, leaf='v').text})",
-            f"string-length({at.text})", f"exists({leaf})", f"max({self.relative(at, leaf='v').text} ! number())",
-        ]  # fmt: skip
-        if self.temporal and self.chance(0.3):
-            made = [f"vtFrom({at.text})", f"vtTo({at.text})"]
-        return self.r.choice(made)
-
-    def result(self, at: Nodes, level: int = 0) -> str:
-        """What a loop returns for one of its items."""
-        kind = self.r.random()
-        if kind < 0.25:
-            return at.text
-        if kind < 0.45:
-            return self.relative(at).text
-        if kind < 0.6:
-            return self.value(at)
-        if kind < 0.75:
-            return f'<o n="{{{self.value(at)}}}">{{ {self.relative(at).text} }}</o>'
-        if kind < 0.85:
-            return f"<o>{{ {self.value(at)}, {self.value(at)} }}</o>"
-        if kind < 0.9:
-            return f"if ({self.condition(at)}) then {self.value(at)} else {at.text}"
-        if level > 0:
-            return f"element o {{ {self.relative(at).text} }}"
-        inner = self.variable()
-        over = self.relative(at)
-        made = self.result(over.to(inner, over.tags), level + 1)
-        return f"(for {inner} in {over.text} where {self.condition(over.to(inner, over.tags))} return {made})"
 
     # ---------------------------------------------------------------------------------------------- queries
 
@@ -227,11 +45,6 @@ class Grammar:
             return f"{name}({self.r.choice([text, f'{text}/number()', f'{text} ! xs:decimal(.)'])})"
         text = self.relative(over, leaf=self.r.choice(LEAVES)).text if self.chance(0.6) else over.text
         return f'string-join({text}, ",")' if name == "string-join" else f"{name}({text})"
-
-    def clauses(self, over: Nodes) -> tuple[str, Nodes]:
-        one = self.variable()
-        at = over.to(one, over.tags)
-        return f"for {one} in {over.text} ", at
 
     def loop(self) -> str:
         text, at = self.clauses(self.path())
@@ -444,12 +257,117 @@ class Grammar:
         return f"local:{kind}({numbers})"
 
     def windowed(self) -> str:
+        """Windows of a number of items, from what begins to what ends, and up to the next that begins."""
+        over = self.path()
+        at = over.to("$e", over.tags)
         kind = self.r.choice(["tumbling", "sliding"])
-        return (
-            f"for {kind} window $w in {self.path().text} start at $i when true() "
-            f"{'only ' if kind == 'sliding' else ''}end at $j when $j = $i + 1 "
-            "return <w>{ count($w), $w/@n/string() }</w>"
+        only = "only " if kind == "sliding" else ""
+        ends = self.r.choice(["count", "count", "begin", "end", "beside"])
+        if ends == "count":
+            span = f"start at $i when true() {only}end at $j when $j = $i + {self.r.randint(1, 2)}"
+        elif ends == "begin":
+            kind, span = "tumbling", f"start $e when {self.condition(at)}"
+        elif ends == "end":
+            span = f"start when true() {only}end $e when {self.condition(at)}"
+        else:
+            span = f"start $e previous $p when $e/@n = $p/@n {only}end $f next $n when $f/@n != $n/@n"
+        return f"for {kind} window $w in {over.text} {span} return <w>{{ count($w), $w/@n/string() }}</w>"
+
+    def keyed(self) -> str:
+        """Groups by several keys, perhaps of groups."""
+        text, at = self.clauses(self.path())
+        one, two = self.variable(), self.variable()
+        first = self.r.choice([f"string({at.text}/@n)", f"name({at.text})", f"count({at.text}/*)"])
+        second = self.r.choice([f"exists({self.relative(at).text})", f"{self.value(at)} ! string()[1]"])
+        if self.chance(0.4):
+            text += f"where {self.condition(at)} "
+        inside = self.r.choice(
+            [f"count({at.text})", f"sum({self.relative(at, leaf='v').text})", f"{at.text}/@n/string()"]
         )
+        text += f"group by {one} := {first}, {two} := string-join(({second}) ! string(), '') "
+        text += self.r.choice([f"order by {one}, {two} descending ", f"order by count({at.text}), {one}, {two} ", ""])
+        made = f'{text}return <g a="{{{one}}}" b="{{{two}}}">{{ {inside} }}</g>'
+        return made if self.chance(0.7) else f"for $h in ({made}) group by $m := string($h/@a) return count($h)"
+
+    def outer(self) -> str:
+        """Those with a partner and those without; and whether all have one."""
+        names = list(self.shapes)
+        first, a = self.clauses(self.path(stream=names[0]))
+        right = self.path(stream=names[-1])
+        b = right.to(self.variable(), right.tags)
+        one, other = (self.relative(at, leaf="k").text for at in (a, right.to(".", right.tags)))
+        matching = f"{right.text}[{other.removeprefix('./')} = {one}]"
+        if self.chance(0.4):
+            return f"{first}for {b.text} allowing empty in {matching} return <j>{{ {self.value(a)}, {b.text} }}</j>"
+        if self.chance(0.5):
+            c = right.to(self.variable(), right.tags)
+            test = f"{self.relative(a, leaf='k').text} = {self.relative(b, leaf='k').text} and {self.condition(c)}"
+            over = f"{self.r.choice(['some', 'every'])} {b.text} in {right.text}, {c.text} in {b.text}/*"
+            return f"{first}where {over} satisfies {test} return {a.text}/@n"
+        return f"{first}let $m := {matching} return if (exists($m)) then <j>{{ $m }}</j> else {self.value(a)}"
+
+    def coincident(self) -> str:
+        """Joins of what happens at about the same time, and what has nothing soon after it."""
+        names = list(self.shapes)
+        first, a = self.clauses(self.path(stream=names[0]))
+        right = self.path(stream=names[-1])
+        b = right.to(self.variable(), right.tags)
+        around = self.r.choice(["PT1S", "PT12H", "P1D", "PT9H30M"])
+        span = self.r.choice(
+            [f"vtFrom({a.text})-{around},vtTo({a.text})+{around}", f"vtFrom({a.text}),vtFrom({a.text})+{around}"]
+        )
+        near = f"{b.text} in {right.text}?[{span}]"
+        key = f"{self.relative(a, leaf='k').text} = {self.relative(b, leaf='k').text}"
+        kind = self.r.random()
+        if kind < 0.35:
+            where = f"where {key} " if self.chance(0.5) else ""
+            return f"{first}for {near} {where}return <j>{{ {self.value(a)}, {self.value(b)} }}</j>"
+        if kind < 0.55:
+            test = f"{self.r.choice(['some', 'not(some'])} {near} satisfies {key}"
+            return f"{first}where {test}{')' if test.startswith('not') else ''} return {self.value(a)}"
+        if kind < 0.75:
+            test = f"{a.text} {self.r.choice(ALLEN)} {b.text}"
+            return f"{first}for {b.text} in {right.text} where {test} return {self.value(b)}"
+        if kind < 0.9:
+            return f"{first}return <n>{{ count({right.text}?[{span}]), {self.value(a)} }}</n>"
+        moving = f"?[{self.r.choice(SPANS)}]"
+        return f"{first}where count({self.relative(a).text}{moving}) >= {self.r.randint(1, 2)} return {self.value(a)}"
+
+    def threefold(self) -> str:
+        """Three streams, or one twice."""
+        names = [*self.shapes, *self.shapes][:3]
+        clauses, ats = zip(*[self.clauses(self.path(stream=name, steps=1)) for name in names], strict=True)
+        keys = [f"{at.text}/@n" if self.chance(0.3) else self.relative(at, leaf="k").text for at in ats]
+        where = f"{keys[0]} = {keys[1]} and {self.r.choice(keys[:2])} = {keys[2]}"
+        if self.chance(0.3):
+            return f"count({''.join(clauses)}where {where} return 1)"
+        return f"{''.join(clauses)}where {where} return <j>{{ {', '.join(self.value(at) for at in ats)} }}</j>"
+
+    def descended(self) -> str:
+        """Functions that call themselves on all that is below, or each other."""
+        over = self.path(steps=self.r.choice([1, 1, 2]))
+        kind = self.r.choice(["depth", "copy", "leaves"])
+        if kind == "depth":
+            self.functions[kind] = "declare function local:depth($e) { 1 + max((0, $e/* ! local:depth(.))) }; "
+            return f"{over.text} ! local:depth(.)"
+        if kind == "copy":
+            copied = "element { name($e) } { $e/@n, $e/* ! local:copy(.), count($e/*) }"
+            self.functions[kind] = f"declare function local:copy($e as element()) as element() {{ {copied} }}; "
+            return f"{over.text}[. instance of element()] ! local:copy(.)"
+        self.functions["odd"] = "declare function local:odd($e) { if ($e/*) then $e/* ! local:even(.) else 1 }; "
+        self.functions["even"] = "declare function local:even($e) { if ($e/*) then $e/* ! local:odd(.) else 2 }; "
+        return f"sum({over.text} ! local:odd(.))"
+
+    def tabled(self) -> str:
+        """Maps and arrays of what is found."""
+        over = self.path()
+        kind = self.r.random()
+        if kind < 0.4:
+            made = f'map:merge({over.text} ! map {{ string(@n) : string(.) }}, map {{ "duplicates" : "use-last" }})'
+            return f"let $m := {made} for $k in map:keys($m) order by $k return concat($k, ':', $m($k))"
+        if kind < 0.7:
+            return f"let $a := array {{ {over.text}/string() }} return (array:size($a), array:flatten($a))"
+        return f"for $k in distinct-values({over.text}/@n) return count({over.text}[@n = $k])"
 
     def bound(self) -> str:
         """A let of a whole sequence that is used more than once."""

@@ -371,8 +371,8 @@ class Writer:
 
 
 def draw_streams(r: Random, most: int = 18) -> tuple[dict[str, Shape], tuple[Step, ...]]:
-    """One stream, ``s``, or two, ``s`` and ``t``, whose changes come as they may; with their shapes."""
-    names = ["s", "t"] if r.random() < 0.35 else ["s"]
+    """One stream, ``s``, two, ``s`` and ``t``, or three, whose changes come as they may; with their shapes."""
+    names = ["s", "t", "u"][: r.choices([1, 2, 3], [13, 6, 1])[0]]
     shapes: dict[str, Shape] = {}
     waiting: dict[str, list[str]] = {}
     for name in names:

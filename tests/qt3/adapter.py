@@ -85,20 +85,18 @@ class Environment:
                 found.append((file.as_uri(), file.read_text(encoding="utf-8")))
         return found
 
-    def document(self, uri: str) -> Node:
+    def documents(self) -> dict[str, Node | Path]:
+        found: dict[str, Node | Path] = {}
         for name, file in (self.env.get("docs") or {}).items():
-            if name == uri or self.absolute(name) == uri:
-                return load(file, uri)
-        return Library(self.base, {}).document(uri)
+            uri = self.absolute(name)
+            try:
+                found[name] = found[uri] = load(file, uri)
+            except XStreamError:  # what is wrong with it is for doc() to say
+                found[name] = found[uri] = Path(file)
+        return found
 
-    def collection(self, uri: str | None) -> list[Item]:
-        for name, files in (self.env.get("collections") or {}).items():
-            if (uri or "") == name or (uri is not None and self.absolute(name) == uri):
-                return [load(file) for file in files]
-        raise error("FODC0002", f"no collection {uri}")
-
-    def uri_collection(self, uri: str | None) -> list[str]:
-        return [node.document_uri or "" for node in self.collection(uri)]
+    def collections(self) -> dict[str, list[Path]]:
+        return {name: [Path(file) for file in files] for name, files in (self.env.get("collections") or {}).items()}
 
     def text(self, uri: str, encoding: str | None) -> str:
         for name, resource in (self.env.get("resources") or {}).items():
@@ -133,7 +131,7 @@ class Environment:
         static = StaticContext(base_uri=self.base)
         known = {**static.namespaces, **{prefix: uri for prefix, uri in namespaces.items() if prefix}}
         static = StaticContext(namespaces=known, base_uri=self.base)
-        return compile(expression, static=static)(documents=self.document, resources=self.text).items()
+        return compile(expression, static=static)(docs=self.documents(), resources=self.text).items()
 
     def context(self) -> Item | None:
         given = self.env.get("context") or {}
@@ -168,9 +166,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         result = compiled(
             item=env.context(),
             variables=env.variables(),
-            documents=env.document,
-            collections=env.collection,
-            uri_collections=env.uri_collection,
+            docs=env.documents(),
+            collections=env.collections(),
             resources=env.text,
             environment=dict(os.environ),
         )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from xstreamcast.errors import XStreamError, error
+from xstreamcast.lang import ast
+from xstreamcast.lang.walk import descendants
 from xstreamcast.model.datetime import DateTime
+from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.parse import parse, parse_forest
 from xstreamcast.model.time import START, Instant
 from xstreamcast.model.tree import Node
@@ -15,6 +18,7 @@ from xstreamcast.run.temporal import START_OF_TIME, instant_of, moment_at
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
+    from xstreamcast.lang.ast import Module
     from xstreamcast.model.structure import Structure
 
 
@@ -77,6 +81,26 @@ class Streams:
         made = view_of(text, f"stream:{name}")
         self._documents[name] = made
         return made
+
+
+def streams_named(module: Module) -> tuple[str, ...]:
+    """The streams that a query names, in the order of first mention."""
+    found: dict[str, None] = {}
+    for part in (part for one in (module, *module.imported) for part in descendants(one)):
+        if isinstance(part, ast.FunctionCall) and part.name.expanded == (STREAM, "stream"):
+            name = part.args[0]
+            if isinstance(name, ast.StringLiteral):
+                found[name.value] = None
+    return tuple(found)
+
+
+def in_order(names: tuple[str, ...], find: Callable[[str], Node]) -> None:
+    """Have the documents of several streams in the order in which a query names them, be they opened in another."""
+    for name in names if len(names) > 1 else ():
+        try:
+            find(name)[0].come_last()
+        except XStreamError:
+            continue  # whoever asks for it will hear
 
 
 def view_of(text: bytes, uri: str) -> Node:

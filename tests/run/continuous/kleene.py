@@ -8,7 +8,7 @@ unknown items (with the tag, if known, of the hole that they would come from).
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kleene_documents import (
@@ -20,20 +20,25 @@ from kleene_documents import (
     Hole,
     Text,
     Value,
+    attribute_of,
     bottoms,
     built,
     compared,
+    doubted,
     items,
     known,
     one,
     printed,
     serialised,
     settled,
+    some,
     text,
     whole,
 )
+from kleene_functions import BY_FORM, PASSING, STRICT, single, string
 
 from xstreamcast.lang import ast
+from xstreamcast.lang.walk import children
 from xstreamcast.model.structure import Structure
 
 # ----------------------------------------------------------------------------------------------------------- evaluation
@@ -107,9 +112,11 @@ class Kleene:
                 return one(focus)
             case ast.Sequence():
                 return [entry for part in e.items for entry in self.value(part, env, focus)]
+            case ast.Union():
+                return self.sorted_nodes([entry for part in e.operands for entry in self.value(part, env, focus)])
             case ast.AxisStep():
                 return self.step(e, env, one(focus))
-            case ast.Path():
+            case ast.Path() | ast.SimpleMap():
                 return self.path(e, env, focus)
             case ast.Filter():
                 return self.filter(e, env, focus)
@@ -119,8 +126,13 @@ class Kleene:
                 return self.choice(e, env, focus)
             case ast.DirectElement():
                 return self.element(e, env, focus)
+            case ast.ComputedAttribute() | ast.ComputedText() | ast.ComputedElement():
+                return self.computed(e, env, focus)
             case ast.Arithmetic():
                 return self.arithmetic(e, env, focus)
+            case ast.Concat() | ast.Range() | ast.Unary() | ast.CastAs() | ast.CastableAs():
+                parts = [child for child in children(e) if isinstance(child, ast.Expr)]
+                return self.strict(BY_FORM[type(e)], [self.value(part, env, focus) for part in parts])
             case ast.FunctionCall() if e.name.local not in ("not", "exists", "empty", "boolean", "true", "false"):
                 return self.call(e, env, focus)
             case ast.ValueComparison() if not _counts(e):
@@ -134,7 +146,7 @@ class Kleene:
         truth = self.truth(e, env, focus)
         return [BOTTOM] if truth is None else one(truth)
 
-    def path(self, e: ast.Path, env: dict[Any, Value], focus: Any) -> Value:
+    def path(self, e: ast.Path | ast.SimpleMap, env: dict[Any, Value], focus: Any) -> Value:
         first, *rest = e.steps
         value = self.value(first, env, focus)
         for step in rest:
@@ -147,31 +159,37 @@ class Kleene:
                     found.append(entry)
                 else:
                     inner = self.value(step, env, entry.item)
-                    found += inner if entry.sure else [_doubted(one_) for one_ in inner]
-            value = found
+                    found += inner if entry.sure else [doubted(one_) for one_ in inner]
+            nodes = all(isinstance(item, Element | Text | Attribute) for item in items(found))
+            value = self.sorted_nodes(found) if nodes and isinstance(e, ast.Path) else found
         return value
 
     def step(self, e: ast.AxisStep, env: dict[Any, Value], context: Value) -> Value:
-        nodes: dict[int, Entry] = {}
-        rest: Value = []
+        reached: Value = []
         for entry in context:
             found = [entry] if entry.item is None else list(self.axis(e, entry.item))
             if entry.bottom:
                 found = self.beyond(e, entry.tag)
             elif entry.item is not None:
                 found = self.passing(e.predicates, found, env)
-            for one_ in found:
-                if one_.item is None:
-                    rest.append(one_)
-                else:
-                    sure = one_.sure and entry.sure
-                    before = nodes.get(id(one_.item))
-                    nodes[id(one_.item)] = Entry(one_.item, sure or (before is not None and before.sure))
+            reached += found if entry.sure or entry.item is None else [doubted(one_) for one_ in found]
+        return self.sorted_nodes(reached)
+
+    def sorted_nodes(self, value: Value) -> Value:
+        """Each node once, in document order: for certain if it is so once."""
+        nodes: dict[int, Entry] = {}
+        rest: Value = []
+        for entry in value:
+            if entry.item is None:
+                rest.append(entry)
+            else:
+                before = nodes.get(id(entry.item))
+                nodes[id(entry.item)] = Entry(entry.item, entry.sure or (before is not None and before.sure))
         return [*sorted(nodes.values(), key=lambda entry: self._place(entry.item)), *rest]
 
     def _place(self, item: Any) -> tuple[int, str]:
         if isinstance(item, Attribute):
-            return self.order[id(item.parent)], item.name
+            return self.order.get(id(item.parent), 0), item.name
         return self.order.get(id(item), 0), ""
 
     def axis(self, e: ast.AxisStep, node: Any) -> Iterator[Entry]:
@@ -187,7 +205,7 @@ class Kleene:
                     name = e.test.name.local if isinstance(e.test, ast.NameTest) else None
                     for key, value in node.attributes.items():
                         if name in (None, key):
-                            yield Entry(_attribute(node, key, value))
+                            yield Entry(attribute_of(node, key, value))
             case "child" | "descendant" | "descendant-or-self":
                 if e.axis == "descendant-or-self" and self.matches(e.test, node):
                     yield Entry(node)
@@ -235,7 +253,7 @@ class Kleene:
 
     def passing(self, predicates: tuple[ast.Expr, ...], found: Value, env: dict[Any, Value]) -> Value:
         """Predicates; a position among what is not known is not known."""
-        if any(_positional(p) for p in predicates):
+        if any(_counted(p) for p in predicates):
             sure = known(found) and all(
                 settled(self.value(p, env, item)) for p in predicates for item in items(found) if not _counted(p)
             )
@@ -283,7 +301,7 @@ class Kleene:
 
     def filter(self, e: ast.Filter, env: dict[Any, Value], focus: Any) -> Value:
         base = self.value(e.base, env, focus)
-        if any(_positional(p) for p in e.predicates) and not known(base):
+        if any(_counted(p) for p in e.predicates) and not known(base):
             return [BOTTOM]
         return self.passing(e.predicates, base, env)
 
@@ -327,7 +345,7 @@ class Kleene:
                 found.append(BOTTOM)
             else:
                 value = self.value(e.result, bound, focus)
-                found += value if sure else [Entry(None, False), *[_doubted(entry) for entry in value]]
+                found += value if sure else [Entry(None, False), *[doubted(entry) for entry in value]]
         return found
 
     def sorted(self, clause: ast.OrderClause, tuples: list[Any], focus: Any) -> list[Any]:
@@ -384,6 +402,23 @@ class Kleene:
             content += items(value)
         return [BOTTOM] if attributes is None else one(built(e.name.local, attributes, content))
 
+    def computed(
+        self, e: ast.ComputedAttribute | ast.ComputedText | ast.ComputedElement, env: dict[Any, Value], focus: Any
+    ) -> Value:
+        content = self.value(e.content, env, focus)
+        name = [] if isinstance(e, ast.ComputedText) or isinstance(e.name, ast.Name) else self.value(e.name, env, focus)
+        if not self.optimistic and not (settled(content, copy=True) and settled(name)):
+            return [BOTTOM]
+        atomic = " ".join(printed(text(item)) for item in items(content))
+        if isinstance(e, ast.ComputedText):
+            return one(Text(atomic)) if items(content) else []
+        local = e.name.local if isinstance(e.name, ast.Name) else string([text(item) for item in items(name)])
+        if not local:
+            raise ValueError("a name that is none")
+        if isinstance(e, ast.ComputedAttribute):
+            return one(Attribute(local, atomic, Element("", {})))
+        return one(built(local, {}, items(content)))
+
     def arithmetic(self, e: ast.Arithmetic, env: dict[Any, Value], focus: Any) -> Value:
         left, right = self.value(e.left, env, focus), self.value(e.right, env, focus)
         if not (settled(left) and settled(right)) and not self.optimistic:
@@ -401,33 +436,23 @@ class Kleene:
         if name in ("position", "last"):
             return one(0)  # looked at where predicates are
         values = [self.value(arg, env, focus) for arg in e.args] or [one(focus)]
-        if not self.optimistic:
-            enough = known if name in ("count", "name") else settled
-            if not all(enough(value) for value in values):
-                return [BOTTOM]
+        if name not in ("count", "name", *PASSING):
+            return self.strict(STRICT[name], values)
+        if not self.optimistic and not all(known(value) for value in values):
+            return [BOTTOM]
+        if name in PASSING:
+            return [Entry(item) for item in PASSING[name](*[items(value) for value in values])]
         found = items(values[0])
-        if name in ("string", "number", "contains", "name") and len(found) > 1:
-            raise ValueError("more than one item")
-        match name:
-            case "count":
-                return one(len(found))
-            case "sum":
-                return one(sum(float(text(item)) for item in found))
-            case "string":
-                return one("".join(printed(text(item)) for item in found))
-            case "data":
-                return [Entry(text(item)) for item in found]
-            case "number":
-                return one(float(text(found[0])) if found else float("nan"))
-            case "string-join":
-                return one(printed(text(items(values[1])[0])).join(printed(text(item)) for item in found))
-            case "distinct-values":
-                return [Entry(item) for item in dict.fromkeys(text(item) for item in found)]
-            case "contains":
-                return one(printed(text(items(values[1])[0])) in "".join(printed(text(item)) for item in found))
-            case "name":
-                return one(found[0].name if found else "")
-        raise NotImplementedError(name)
+        if name == "count":
+            return one(len(found))
+        node = single(found)
+        return one("" if node is None else node.name)
+
+    def strict(self, function: Callable[..., list[Any]], values: list[Value]) -> Value:
+        """Of what needs all its operands in full."""
+        if not self.optimistic and not all(settled(value) for value in values):
+            return [BOTTOM]
+        return [Entry(item) for item in function(*[[text(item) for item in items(value)] for value in values])]
 
     # -- conditions
 
@@ -449,9 +474,9 @@ class Kleene:
                         inner = self.truth(e.args[0], env, focus)
                         return None if inner is None else not inner
                     case "exists":
-                        return _some(self.value(e.args[0], env, focus))
+                        return some(self.value(e.args[0], env, focus))
                     case _:
-                        inner = _some(self.value(e.args[0], env, focus))
+                        inner = some(self.value(e.args[0], env, focus))
                         return None if inner is None else not inner
             case ast.Quantified():
                 inner = self.quantified(e, 0, env, focus)
@@ -467,7 +492,7 @@ class Kleene:
             case ast.GeneralComparison():
                 return self.comparison(e, env, focus)
             case ast.AxisStep() | ast.Path() | ast.Filter() | ast.Sequence():
-                return _some(self.value(e, env, focus))
+                return some(self.value(e, env, focus))
         value = self.value(e, env, focus)
         if not settled(value):
             return None
@@ -510,17 +535,6 @@ class Kleene:
         return True if True in found else None if None in found else False
 
 
-def _some(value: Value) -> bool | None:
-    """Whether there is an item: for certain, perhaps, or certainly not."""
-    if any(entry.sure for entry in value):
-        return True
-    return None if items(value) or bottoms(value) else False
-
-
-def _doubted(entry: Entry) -> Entry:
-    return Entry(entry.item, False, entry.bottom, entry.tag)
-
-
 def _counts(e: Any) -> bool:
     left = e.left
     return isinstance(left, ast.FunctionCall) and left.name.local == "count" and isinstance(e.right, ast.IntegerLiteral)
@@ -531,12 +545,3 @@ def _counted(p: ast.Expr) -> bool:
     if isinstance(p, ast.GeneralComparison):
         return isinstance(p.left, ast.FunctionCall) and p.left.name.local == "position"
     return isinstance(p, ast.IntegerLiteral) or (isinstance(p, ast.FunctionCall) and p.name.local == "last")
-
-
-def _positional(p: ast.Expr) -> bool:
-    return _counted(p)
-
-
-def _attribute(node: Element, key: str, value: str) -> Attribute:
-    kept: dict[str, Attribute] = node.__dict__.setdefault("held", {})
-    return kept.setdefault(key, Attribute(key, value, node))

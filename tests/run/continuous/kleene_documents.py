@@ -204,6 +204,22 @@ def compared(op: str, left: Any, right: Any) -> bool:
     return OPERATORS[op](left, right)
 
 
+def some(value: Value) -> bool | None:
+    """Whether there is an item: for certain, perhaps, or certainly not."""
+    if any(entry.sure for entry in value):
+        return True
+    return None if items(value) or bottoms(value) else False
+
+
+def doubted(entry: Entry) -> Entry:
+    return Entry(entry.item, False, entry.bottom, entry.tag)
+
+
+def attribute_of(node: Element, key: str, value: str) -> Attribute:
+    kept: dict[str, Attribute] = node.__dict__.setdefault("held", {})
+    return kept.setdefault(key, Attribute(key, value, node))
+
+
 # -------------------------------------------------------------------------------------------------------- serialisation
 
 

@@ -45,24 +45,19 @@ class FromScratch:
         """The answer before anything has come."""
         return self.query(streams=_nothing, docs=self._docs, variables=self._variables).items()
 
-    def answer(
-        self, plan: Plan, streams: tuple[str, ...], associations: Mapping[str, Association], now: Instant
-    ) -> list[Item]:
-        """The answer, in the mode of the query; ``streams`` are those that it names, in the order of first mention."""
+    def answer(self, plan: Plan, associations: Mapping[str, Association], now: Instant) -> list[Item]:
+        """The answer, in the mode of the query."""
         over = self.modes.emission == "eager" or self.inflow.is_over(associations or self.inflow.associations)
         if not over and plan.strategy is not Strategy.NONE:
             return self._with_open_holes(associations, now)
         # What is not looked into is not certain, and judged as it stands on trial.
-        return [] if not over and self.modes.emission == "certain" else self._as_it_stands(streams, now)
+        return [] if not over and self.modes.emission == "certain" else self._as_it_stands(now)
 
-    def _as_it_stands(self, streams: tuple[str, ...], now: Instant) -> list[Item]:
+    def _as_it_stands(self, now: Instant) -> list[Item]:
         def view(stream: str) -> Node:
             """T(γ) of a stream."""
             return self.inflow.association(stream).view(stream, now)
 
-        if len(streams) > 1:
-            for stream in streams:  # several streams are in the order in which the query names them first
-                view(stream)[0].come_last()
         return self.query(streams=view, docs=self._docs, variables=self._variables, now=moment_at(now)).items()
 
     def _with_open_holes(self, associations: Mapping[str, Association], now: Instant) -> list[Item]:

@@ -73,8 +73,11 @@ class Planned:
 
 
 def _odd(associations: Mapping[str, Association]) -> set[str]:
-    """The streams that have come to have other than one element at their top."""
-    return {name for name, one in associations.items() if not (one.standing.of_one_root or one.skipped)}
+    """The streams that have come to have other than one element at their top.
+
+    What nobody needs may have been passed over before: T without it gives the same answer, unless it is the root.
+    """
+    return {name for name, one in associations.items() if not (one.standing.of_one_root or one.passed_root)}
 
 
 def known_structures(associations: Mapping[str, Association]) -> dict[str, Structure]:

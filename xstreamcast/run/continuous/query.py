@@ -21,10 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from xstreamcast.errors import Place, XStreamError, error
-from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.change import ROW, Change, to_row
-from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.model.time import START, Instant
@@ -45,6 +43,7 @@ from xstreamcast.run.continuous.planned import Planned, known_structures
 from xstreamcast.run.continuous.sizes import bytes_of, sizes
 from xstreamcast.run.continuous.time.horizon import looks_at_clock
 from xstreamcast.run.query import Query, Result, compile
+from xstreamcast.run.streams import streams_named
 from xstreamcast.run.temporal import moment_at
 from xstreamcast.run.units import Evaluation
 
@@ -180,7 +179,7 @@ class ContinuousQuery:
         self.modes: Modes = rewrite(module, emit)
         self._scratch = FromScratch(query, self.modes, inflow, variables, docs)
         parts = [part for one in (module, *module.imported) for part in descendants(one)]
-        self.streams = tuple(dict.fromkeys(found for part in parts if (found := _stream(part)) is not None))
+        self.streams = streams_named(module)
         self.timely = any(map(looks_at_clock, parts))
         self._planned = Planned(self.modes.module, parts)
         self._output: Output | None = None
@@ -488,7 +487,7 @@ class ContinuousQuery:
 
     def _ask(self) -> list[Item]:
         """q(T(γ)), from scratch."""
-        return self._scratch.answer(self.plan, self.streams, self._associations(), self._moment)
+        return self._scratch.answer(self.plan, self._associations(), self._moment)
 
     def _tell(self, emitted: list[Emitted]) -> None:
         if not emitted:
@@ -503,11 +502,3 @@ class ContinuousQuery:
 
     def __repr__(self) -> str:
         return f"<ContinuousQuery {' '.join(self.query.text.split())[:60]}>"
-
-
-def _stream(part: ast.Node) -> str | None:
-    """The stream that a part of a query names."""
-    if isinstance(part, ast.FunctionCall) and part.name.expanded == (STREAM, "stream"):
-        name = part.args[0]
-        return name.value if isinstance(name, ast.StringLiteral) else None
-    return None
