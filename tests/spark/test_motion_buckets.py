@@ -173,8 +173,9 @@ def test_values_of_buckets_that_do_not_compare_are_an_error_of_all_until_they_do
         ('stream("s")', "records are larger|not about records"),
         ('stream("s")//item, doc("a.xml")//item', "stored document"),
         ('stream("s")//item, stream("t")//item', "structures"),
+        ('for $e in stream("s")//* return $e//item', "in turn"),
     ],
-    ids=["root", "anew", "whole", "document", "unknown"],
+    ids=["root", "anew", "whole", "document", "unknown", "nested"],
 )
 def test_what_does_not_distribute_is_refused_with_the_reason(text: str, why: str) -> None:
     structures = {"s": parse_structure(LIST)}

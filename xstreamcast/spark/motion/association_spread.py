@@ -89,6 +89,9 @@ def _check(plan: Plan, stream: str, structure: Structure) -> None:
         for unit in one.units if one.source.uri == stream else ():
             if any(not reached_tags(path, structure) <= below for path in unit.records):
                 raise refused("its records are larger than the fragments that the root holds")
+            around = set() if unit.nest is None else reached_tags(unit.nest.path, structure)
+            if around & structure.descendants(around - below):  # what is in one comes before what is in the next
+                raise refused("it takes elements around the fragments that the root holds, and those in them, in turn")
 
 
 def why_not_spread(inflow: Inflow, structures: dict[str, Structure], job: Job) -> str | None:
