@@ -132,10 +132,11 @@ class Live(Mounting):
                 else:
                     self.resync(number)
         for number, fillings in timed.items():
-            if number not in holes or number in self.passed:
+            shown = holes.get(number)
+            if number in self.passed or (shown is None and self.rooted):
                 for tsid in {filling.tsid for filling in fillings}:
                     self._place(number, tsid)
-            shown = holes.get(number)
+                shown = holes.get(number)
             if isinstance(shown, Run | Inner):
                 touched[shown.outer if isinstance(shown, Inner) else number] = None
             elif shown is not None:

@@ -145,6 +145,7 @@ class Route:
         self._elements: dict[int, dict[int, int]] = {}
         self._fillers: dict[tuple[int, int | None], bool] = {}
         self._single: dict[int, int] = {}
+        self._members: dict[tuple[int, int | None], int] = {}
         self._copying: dict[int, bool] = {}
         self._lifespans: dict[int | None, bool] = {}
         self._interests = Interests(self, self.structure) if self.structure is not None else None
@@ -207,8 +208,12 @@ class Route:
 
     def is_record(self, state: int, tsid: int | None, unit: int) -> bool:
         """Whether a fragment of a tag, in the content of a state, is a member of a unit and nothing else."""
-        tag = self.structure.tags.get(tsid) if self.structure is not None and tsid is not None else None
-        return tag is not None and self.whose(self.element(state, name_of(tag.name))) == unit
+        known = self._members.get((state, tsid))
+        if known is None:
+            tag = self.structure.tags.get(tsid) if self.structure is not None and tsid is not None else None
+            known = -1 if tag is None else self.whose(self.element(state, name_of(tag.name)))
+            self._members[state, tsid] = known
+        return known == unit
 
     def is_in_another(self, above: Above | None, unit: int) -> bool:
         """Whether one of some elements around is an instance of a unit whose instances may be inside each other."""
