@@ -46,9 +46,11 @@ def test_an_error_names_the_file_it_was_met_in(messages: list[Path]) -> None:
     assert f"it was asked of {messages[1]}" in ran.err
 
 
-def test_a_folder_is_not_a_file_but_has_some(tmp_path: Path) -> None:
-    ran = xcast("query", "count(//a)", tmp_path)
-    assert (ran.code, f"{tmp_path}/*.xml" in ran.err) == (1, True)
+def test_a_folder_is_all_its_files_and_an_empty_one_is_an_error(messages: list[Path], tmp_path: Path) -> None:
+    assert xcast("query", "//*:id/string()", messages[0].parent).out == b"M0\nM1\nM2\n"
+    (tmp_path / "empty").mkdir()
+    ran = xcast("query", "count(//a)", tmp_path / "empty")
+    assert (ran.code, "XSC0006" in ran.err, "no files in the folder" in ran.err) == (1, True, True)
 
 
 def test_a_namespace_that_the_query_does_not_say_is_told(messages: list[Path]) -> None:

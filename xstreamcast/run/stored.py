@@ -49,7 +49,10 @@ def shown(parts: tuple[str, ...]) -> bool:
 
 
 def missing(name: str) -> XStreamError:
-    """Nothing has that name."""
+    """Nothing has that name, or there is nothing in it."""
+    if Path(name).is_dir():
+        hint = "names that begin with a dot or an underscore are not looked at"
+        return error("XSC0006", "there are no files in the folder", Place(name), hint)
     return error("XSC0006", "no such file, and nothing matches", Place(name), "a file, a folder or a pattern of files")
 
 
