@@ -66,7 +66,7 @@ def test_a_document_whose_file_did_not_get_there_is_told_again(
     document(inbox / "1.xml", a="1")
     again = [inbox, *KEYED, "-o", f"{out}/", "--state", tmp_path / "state"]
     with monkeypatch.context() as broken:
-        broken.setattr("xstreamcast.cli.feed.os.replace", _full)
+        broken.setattr("xstreamcast.cli.terminal.os.replace", _full)
         assert run(*again) == 1
     assert "No space left" in capsys.readouterr().err
     assert list(out.iterdir()) == []

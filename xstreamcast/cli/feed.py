@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Annotated, BinaryIO, Final
@@ -173,39 +173,31 @@ class _GrowingFolder:
             hint = "a stream begins in an empty folder; --state FILE goes on with one"
             raise error("XSC0006", "the folder is not empty", Place(str(folder)), hint)
         self.number = max((int(name) for name in names if name.isdecimal()), default=0)
-        self.file: BinaryIO | None = None
+        self.file: AbstractContextManager[BinaryIO] | None = None
         self.open_writer: FragmentWriter | None = None
-
-    @property
-    def partial(self) -> Path:
-        return self.folder / f".{self.number + 1:010}.part"
 
     def writer(self) -> FragmentWriter:
         """Who writes the next file."""
+        from xstreamcast.cli.terminal import output
         from xstreamcast.model.fragment import FragmentWriter
 
         if self.open_writer is None:
-            try:
-                self.file = open(self.partial, "wb")  # noqa: SIM115 - it is closed by publish or close
-            except OSError as fault:
-                raise error("XSC0006", f"cannot write: {fault.strerror}", Place(str(self.folder))) from None
-            self.open_writer = FragmentWriter(self.file)
+            file = output(self.folder / f"{self.number + 1:010}.xml")
+            self.open_writer, self.file = FragmentWriter(file.__enter__()), file
         return self.open_writer
 
     def publish(self) -> None:
         """The file is there, if something was written to it."""
         if self.open_writer is not None and self.file is not None:
             self.open_writer.close()
-            self.file.close()
-            os.replace(self.partial, self.folder / f"{self.number + 1:010}.xml")
+            self.file.__exit__(None, None, None)
             self.number += 1
             self.open_writer = self.file = None
 
     def close(self) -> None:
         """What is not whole is not there."""
         if self.file is not None:
-            self.file.close()
-            self.partial.unlink(missing_ok=True)
+            self.file.__exit__(GeneratorExit, GeneratorExit(), None)
 
 
 def _write(writer: FragmentWriter, item: Structure | Change) -> None:

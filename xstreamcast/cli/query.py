@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -33,10 +33,6 @@ def pairs(given: list[str], option: str) -> dict[str, str]:
     return made
 
 
-def _standard_input() -> BinaryIO:
-    return sys.stdin.buffer
-
-
 def _piped() -> bool:
     """Whether something is fed into standard input, be it a file or a pipe."""
     import os
@@ -52,7 +48,9 @@ def _piped() -> bool:
 def _source(name: str) -> Any:
     """A document named on the command line: ``-`` is standard input."""
     if name == "-":
-        return _standard_input()
+        from xstreamcast.scan.encoding import standard_input
+
+        return standard_input()
     path = Path(name)
     if path.is_dir():
         raise error("XSC0006", f"{name} is a folder", hint="name a file in it")
@@ -268,16 +266,12 @@ def _streams(
     """The streams, read once. With the tag structures that they bring it is known which paths can match nothing."""
     if not sources:
         return None
-    from dataclasses import replace
-
-    from xstreamcast.lang.structures import unmatched_paths
     from xstreamcast.run.library import moment_of
-    from xstreamcast.run.query import warning_texts
     from xstreamcast.run.streams import Streams
+    from xstreamcast.run.unmatched import unmatched
 
     made = Streams(sources, structures, None if now is None else moment_of(now), report)
-    module = compiled.executable.program.module
-    for warning in warning_texts(replace(module, warnings=unmatched_paths(module, made.structures))):
+    for warning in unmatched(compiled, made.structures):
         print(f"xcast: warning: {warning}", file=sys.stderr)
     return made
 

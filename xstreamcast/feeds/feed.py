@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -90,7 +90,9 @@ class Feed:
         text = self.known.get("structure")
         return parse_structure(text) if text else None
 
-    def changes(self, source: Source, told: Callable[[], None] = lambda: None) -> Iterator[Structure | Change]:
+    def changes(
+        self, source: Source, told: Callable[[], None] = lambda: None
+    ) -> Generator[Structure | Change, None, None]:
         """What a document changes. When all of it has been taken, ``told`` is called, and then it is remembered.
 
         What cannot be read again is remembered as it comes, so that ``told`` is called for each part.

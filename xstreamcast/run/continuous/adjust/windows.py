@@ -10,6 +10,7 @@ windows know their rows, and rows the windows they are in: those that a changed 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -67,7 +68,7 @@ class _Window:
 _NOT_SEEN: Final = _Window(None)
 
 
-class Windowed(Bodied):
+class Windowed(Bodied, ABC):
     """The windows of the rows of all members. ``looks``: rows that must look again; ``stirred``: windows that are, or
     may be, others, with how many of their rows look again or are gone."""
 
@@ -142,9 +143,9 @@ class Windowed(Bodied):
         for window in windows:
             self.stirred[window] = self.stirred.get(window, 0) + rows
 
+    @abstractmethod
     def find(self) -> None:
         """Find the windows that are others because of the rows that look again."""
-        raise NotImplementedError
 
     def numbers_behind(self) -> Iterator[_Row]:
         """The rows behind those that look again whose numbers are others, where numbers count."""
