@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from xstreamcast.cli.demo_bank import PATIENCE
-from xstreamcast.cli.demo_processes import Child, Server, orderly, publishing, serving, undisturbed
+from xstreamcast.cli.demo_processes import Child, Server, orderly, publishing, serving
+from xstreamcast.cli.own_spark import own_spark, undisturbed
 from xstreamcast.errors import XStreamError, error
 
 if TYPE_CHECKING:
@@ -212,22 +213,13 @@ def _wait(running: Running, show: Show, children: tuple[Child, ...]) -> None:
 
 @contextmanager
 def _spark(folder: Path, console: Console) -> Iterator[SparkSession]:
-    """A session whose traces all lie in the folder. However one leaves, it and its Java process are gone first."""
-    from xstreamcast.cli.watch_spark import quiet_java
-    from xstreamcast.spark.session import SHORT_LIVED, session, shut_down
+    from xstreamcast.spark.session import SHORT_LIVED
 
     console.print("Starting Spark on this machine (local[2]) …")
     begin = time.monotonic()
-    scratch = folder / "spark"
-    scratch.mkdir()
-    with quiet_java(folder / "spark.log"):
-        spark = session("xstreamcast demo", log="OFF", scratch=scratch, **{**SHORT_LIVED, **SMALL})
-    try:
+    with own_spark("xstreamcast demo", "local[2]", folder, **{**SHORT_LIVED, **SMALL}) as spark:
         console.print(f"Spark {spark.version} is up after {time.monotonic() - begin:.1f} s.\n")
         yield spark
-    finally:
-        with undisturbed():
-            shut_down(spark)
 
 
 SMALL: Final = {"spark.sql.shuffle.partitions": "1"}

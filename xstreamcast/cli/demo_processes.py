@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from xstreamcast.errors import error
 from xstreamcast.serve import SCHEME
@@ -109,23 +109,6 @@ def publishing(server: Server, factor: float, seed: int, seconds: float | None) 
         yield bank
     finally:
         bank.close()
-
-
-_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """A second Ctrl-C must not leave half of it behind."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in _ENDING}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from xstreamcast.cli.own_spark import own_spark
 
 if TYPE_CHECKING:
     from xstreamcast.model.serialise import Output
@@ -27,20 +31,19 @@ def query_on_spark(
     """Run a query once, of each document, and write its items; the session ends with it."""
     from xstreamcast.spark.failures import own_errors
     from xstreamcast.spark.rest.at_rest import prepare
-    from xstreamcast.spark.session import session, shut_down
 
-    spark = session("xcast query", master, log="OFF")  # what went wrong is told here
-    try:
-        with own_errors():
-            spread = prepare(
-                spark, text, context=context, docs=docs, streams=streams, variables=variables, now=now,
-                base_uri=base_uri, source=source,
-            )  # fmt: skip
-            for answer in spread.answers():
-                output = outputs()
-                output.extend(answer)
-                if not lines:
-                    output.write("\n")
-            sys.stdout.flush()
-    finally:
-        shut_down(spark)
+    with (
+        tempfile.TemporaryDirectory(prefix="xstreamcast-query-") as folder,
+        own_spark("xcast query", master, Path(folder)) as spark,
+        own_errors(),
+    ):
+        spread = prepare(
+            spark, text, context=context, docs=docs, streams=streams, variables=variables, now=now, base_uri=base_uri,
+            source=source,
+        )  # fmt: skip
+        for answer in spread.answers():
+            output = outputs()
+            output.extend(answer)
+            if not lines:
+                output.write("\n")
+        sys.stdout.flush()

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
+from xstreamcast.cli.own_spark import own_spark, undisturbed
 from xstreamcast.cli.watch_warnings import Warned
 from xstreamcast.errors import Place
 
@@ -34,19 +33,15 @@ def watch_on_spark(
     texts: list[str], sources: Mapping[str, str], published: Mapping[str, str], report: Diagnostics, **given: Any
 ) -> bool:
     """Start Spark and let it run queries until their streams end; whether Ctrl-C ended it. ``given``: see `follow`."""
-    from xstreamcast.spark.session import session, shut_down
-
     master = given.pop("master")
     for name, source in sources.items():
         if source == "-":
             raise typer.BadParameter(f"Spark reads what can be read again, not {name}=-")
-    with tempfile.TemporaryDirectory(prefix="xstreamcast-watch-") as folder:
-        with quiet_java(Path(folder, "spark.log")):
-            spark: SparkSession = session("xcast watch", master=master, log="OFF", scratch=Path(folder))
-        try:
-            return follow(spark, texts, sources, published, report, **given)
-        finally:
-            shut_down(spark)
+    with (
+        tempfile.TemporaryDirectory(prefix="xstreamcast-watch-") as folder,
+        own_spark("xcast watch", master, Path(folder)) as spark,
+    ):
+        return follow(spark, texts, sources, published, report, **given)
 
 
 def follow(
@@ -109,8 +104,9 @@ def _run(
     except KeyboardInterrupt:
         interrupted = True
     finally:
-        running.stop()
-        warned.close()
+        with undisturbed():
+            running.stop()
+            warned.close()
     return interrupted
 
 
@@ -152,17 +148,3 @@ class Following:
     def close(self) -> None:
         for sink in self.sinks:
             sink.close()
-
-
-@contextmanager
-def quiet_java(log: Path) -> Iterator[None]:
-    """Let a Java process that is started here write its messages to a file; what goes wrong reaches us otherwise."""
-    sys.stderr.flush()
-    kept, file = os.dup(2), os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.dup2(file, 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(file)
