@@ -71,7 +71,8 @@ class Replacing(Filling):
     """A filler that came instead of others: events at its instant that were sent before it have no effect."""
 
 
-_NO_VERSIONS: Final[dict[tuple[int | None, Instant], Filling]] = {}
+_Versions = dict[tuple[int | None, Instant], Filling]
+_NO_VERSIONS: Final[_Versions] = {}
 _NO_EVENTS: Final[dict[tuple[int | None, Instant, int, bytes], Filling]] = {}
 """Most regions have none: these stand for it, and are never written to."""
 
@@ -82,7 +83,7 @@ class Region:
 
     id: int
     current: Filling | None = None
-    versions: dict[tuple[int | None, Instant], Filling] = field(default_factory=lambda: _NO_VERSIONS)
+    versions: _Versions = field(default_factory=lambda: _NO_VERSIONS)
     events: dict[tuple[int | None, Instant, int, bytes], Filling] = field(default_factory=lambda: _NO_EVENTS)
     before: tuple[Region, ...] = ()
     after: tuple[Region, ...] = ()
@@ -117,19 +118,38 @@ class Region:
         Untimed ones come first, then (vtFrom, version). Never by arrival: events that nothing else tells apart are
         ordered by the digest of what they say.
         """
-        current = self.current
-        seen: list[tuple[Key, Filling, Interval | None]] = []
+        return [
+            (
+                key,
+                filling,
+                None if begin is None else event_lifespan(begin) if begin == end else version_lifespan(begin, end),
+            )
+            for key, filling, begin, end in self.spans(now)
+        ]
+
+    def spans(self, now: Instant) -> list[tuple[Key, Filling, Instant | None, Instant]]:
+        """… with their vtFrom and vtTo, which are one for events; None and now for those without a time."""
+        current, versions = self.current, self.versions
+        seen: list[tuple[Key, Filling, Instant | None, Instant]] = []
         if current is not None and current.content is not None:
-            seen.append(((0,), current, None))
-        if self.versions:
+            seen.append(((0,), current, None, NOW))
+        if versions:
             ends: dict[int | None, Instant] = {}
-            for (tsid, begin), filling in sorted(self.versions.items(), key=lambda e: e[0][1], reverse=True):
+            for (tsid, begin), filling in versions.items() if len(versions) == 1 else _newest_first(versions):
                 if begin <= now:
                     if filling.content is not None:
-                        lifespan = version_lifespan(begin, ends.get(tsid, NOW))
-                        seen.append(((1, begin, filling.version or 0, tsid or 0, b""), filling, lifespan))
+                        key = 1, begin, filling.version or 0, tsid or 0, b""
+                        seen.append((key, filling, begin, ends.get(tsid, NOW)))
                     ends[tsid] = begin  # vtTo = the next vtFrom among fillers of the same hole and tsid
         for (tsid, at, version, digest), filling in self.events.items():
             if at <= now:
-                seen.append(((1, at, version, tsid or 0, digest), filling, event_lifespan(at)))
+                seen.append(((1, at, version, tsid or 0, digest), filling, at, at))
         return seen
+
+
+def _newest_first(versions: _Versions) -> list[tuple[tuple[int | None, Instant], Filling]]:
+    return sorted(versions.items(), key=_begin, reverse=True)
+
+
+def _begin(version: tuple[tuple[int | None, Instant], Filling]) -> Instant:
+    return version[0][1]

@@ -100,8 +100,11 @@ def format_instant(instant: Instant) -> str:
     seconds, fraction = divmod(rest, _SECOND)
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
-    text = f"{_date(days)}T{hour:02}:{minute:02}:{second:02}"
+    text = f"{_date(days)}T{_TWO[hour]}:{_TWO[minute]}:{_TWO[second]}"
     return text + f".{fraction:06}".rstrip("0") if fraction else text
+
+
+_TWO: Final = tuple(f"{number:02}" for number in range(60))
 
 
 @lru_cache(4096)

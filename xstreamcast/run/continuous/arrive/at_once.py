@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 
 class Sent(NamedTuple):
-    """What has been taken in at one go: first fillings, and by region what has a time."""
+    """What has been taken in at one go: first fillings, and by region what has a time; ``anew``: the regions of those
+    that met others that they collide with."""
 
     firsts: list[tuple[int, Filling]]
     timed: dict[int, list[Filling]]
+    anew: set[int]
 
 
 class AtOnce(Fixing):
@@ -54,7 +56,7 @@ class AtOnce(Fixing):
         if not (batch.held or self.kept + size < self.budget) or self.structure is None:
             return None
         table, held, tags = self.table, batch.held, self.structure.tags
-        sent = Sent([], {})
+        sent = Sent([], {}, set())
         for k, number, tsid, version, at, place, opened in batch.contents(chosen):
             tag = tags[tsid]
             filling = Filling(opened, b"", tsid, version, place, size=0 if held else opened.to)
@@ -65,6 +67,7 @@ class AtOnce(Fixing):
                 filling.valid_time = at
                 sent.timed.setdefault(number, []).append(filling)
                 if not self._comes(tag, number, filling, at):
+                    sent.anew.add(number)
                     change, *_ = next(batch.arrivals([k]))
                     self.opened, self.scanned = opened, self.structure
                     Regions.change(self, change, place, 0)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 
 from xstreamcast.cast.materialise import BORDER, across
 from xstreamcast.model.content import START_TAG, Opened, without_lifespan
-from xstreamcast.model.time import format_instant
+from xstreamcast.model.time import NOW, format_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from xstreamcast.cast.regions import Filling, Region
-    from xstreamcast.model.time import Interval
+    from xstreamcast.model.time import Instant
     from xstreamcast.run.continuous.associate.mounting import Mounting
 
 MOST: Final = 128
@@ -41,11 +41,12 @@ class Inner:
 
 class Holes(NamedTuple):
     """The holes in a fragment: all their numbers; whether one is ``awaited`` that matters; whether something is
-    ``timed``, so that more may come to where something is."""
+    ``timed``, so that more may come to where something is; how many fillings were ``met``."""
 
     inside: tuple[int, ...] = ()
     awaited: bool = False
     timed: bool = False
+    met: int = 0
 
 
 NO_HOLES: Final = Holes()
@@ -71,18 +72,30 @@ def holes_of(live: Mounting, number: int, region: Region, barred: Collection[int
     ``barred``: holes that stand elsewhere, so that what fills them is not the fragment's alone; ``most``: how many
     holes it may have.
     """
+    return _walked(live, number, NO_HOLES, [region], (), barred, most)
+
+
+def more_holes(
+    live: Mounting, number: int, holes: Holes, more: Iterable[Filling], barred: Collection[int], most: int
+) -> Holes | None:
+    """… if it had some holes, and nothing has changed but that more fillings with times have come to it."""
+    return _walked(live, number, holes, [], more, barred, most)
+
+
+def _walked(
+    live: Mounting,
+    number: int,
+    before: Holes,
+    waiting: list[Region],
+    fillings: Iterable[Filling],
+    barred: Collection[int],
+    most: int,
+) -> Holes | None:
     table, doc, known, needs = live.table, live.doc, live.holes, live.route.needs
-    inside: dict[int, None] = {}
-    awaited = timed = False
-    waiting = [region]
-    count = 0
-    while waiting:
-        region = waiting.pop()
-        if region.hidden or region.before or region.after:
-            return None
-        if region.versions or region.events:
-            timed = True
-        for filling in region.fillings():
+    inside = dict.fromkeys(before.inside)
+    _, awaited, timed, count = before
+    while True:
+        for filling in fillings:
             content = filling.content
             if content is None:
                 continue
@@ -106,80 +119,90 @@ def holes_of(live: Mounting, number: int, region: Region, barred: Collection[int
                     waiting.append(held)
                 elif tsid < 0 or needs(tsid):
                     awaited = True
-    return Holes(tuple(inside), awaited, timed) if inside or timed else NO_HOLES
+        if not waiting:
+            return Holes(tuple(inside), awaited, timed, count) if inside or timed else NO_HOLES
+        region = waiting.pop()
+        if region.hidden or region.before or region.after:
+            return None
+        if region.versions or region.events:
+            timed = True
+        fillings = region.fillings()
 
 
-def write_fragment(live: Mounting, region: Region) -> tuple[bytes, int, int]:
-    """A fragment as it is in T, how many elements that are, and how many contents."""
-    if region.plain:
-        content = None if region.current is None else region.current.content
-        if isinstance(content, Opened) and content.marks is None:
-            return content.data, 1, 1
-    writer = _Writer(live)
-    tops = writer.region(region)
-    return b"".join(writer.text), tops, writer.met
+class Writer:
+    """Writes fragments as they are in T. ``met``: how many contents there were in the last one."""
 
-
-class _Writer:
-    """The text of one fragment."""
-
-    __slots__ = ("doc", "met", "now", "shows_lifespan", "table", "text")
+    __slots__ = ("_doc", "_instants", "_now", "_shows_lifespan", "_table", "_text", "met")
 
     def __init__(self, live: Mounting) -> None:
-        self.table = live.table
-        self.doc = live.doc
-        self.now = live.now
-        self.shows_lifespan = live.route.shows_lifespan
-        self.text: list[bytes] = []
+        self._table = live.table
+        self._doc = live.doc
+        self._now = live.now
+        self._shows_lifespan = live.route.shows_lifespan
+        self._instants: dict[Instant, bytes] = {}
+        self._text: list[bytes] = []
         self.met = 0
 
-    def region(self, region: Region) -> int:
+    def write(self, region: Region) -> tuple[bytes, int]:
+        """The text of a fragment, and how many elements stand side by side in it."""
+        if region.plain:
+            content = None if region.current is None else region.current.content
+            if isinstance(content, Opened) and content.marks is None:
+                self.met = 1
+                return content.data, 1
+        self._text.clear()
+        self.met = 0
+        tops = self._region(region)
+        return b"".join(self._text), tops
+
+    def _region(self, region: Region) -> int:
         """What is seen of a region; how many fillings that are."""
+        current = region.current
         if not (region.versions or region.events):
-            if region.current is None or region.current.content is None:
+            if current is None or current.content is None:
                 return 0
-            self.filling(region.current, None)
+            self._filling(current, None, NOW)
             return 1
-        seen = region.visible(self.now)
+        seen = region.spans(self._now)
         if len(seen) > 1:
             seen.sort(key=_FIRST)
-        for _, filling, lifespan in seen:
-            self.filling(filling, lifespan)
+        for _, filling, begin, end in seen:
+            self._filling(filling, begin, end)
         return len(seen)
 
-    def filling(self, filling: Filling, lifespan: Interval | None) -> None:
+    def _filling(self, filling: Filling, begin: Instant | None, end: Instant) -> None:
         content = filling.content
         assert isinstance(content, Opened), "only what is plain stands in a run"
         self.met += 1
-        data, text = content.data, self.text
+        data, marks, text = content.data, content.marks, self._text
         at = 0
-        if lifespan is not None and self.shows_lifespan(filling.tsid):
-            at = _write_start(data, lifespan, text)
-        if content.marks is not None:
-            table, doc = self.table, self.doc
-            for start, end, hole, _, _ in content.marks.tolist():
+        if begin is not None and self._shows_lifespan(filling.tsid):
+            tag: Any = START_TAG.match(data)
+            assert tag is not None, "the scan has read it"
+            name, attributes, empty = tag.groups()
+            span = self._instant(begin), self._instant(end)
+            text.append(b'<%b%b vtFrom="%b" vtTo="%b"%b>' % (name, without_lifespan(attributes), *span, empty))
+            at = tag.end()
+        if marks is not None:
+            table, doc = self._table, self._doc
+            for start, behind, hole, _, _ in marks.tolist():
                 if hole >= 0:
-                    self.put(data[at:start])
-                    at = end
+                    self._put(data[at:start])
+                    at = behind
                     held = table.get((doc, hole))
                     if held is not None:
-                        self.region(held)
-        self.put(data[at:] if at else data)
+                        self._region(held)
+        self._put(data[at:])
 
-    def put(self, piece: bytes) -> None:
+    def _instant(self, instant: Instant) -> bytes:
+        known = self._instants.get(instant)
+        if known is None:
+            known = self._instants[instant] = format_instant(instant).encode()
+        return known
+
+    def _put(self, piece: bytes) -> None:
         """Write what stands between holes; those may be empty."""
         if piece:
-            if piece[0] in BORDER and self.text:
-                piece = across(b"".join(self.text[-2:])[-2:], piece)
-            self.text.append(piece)
-
-
-def _write_start(data: bytes, lifespan: Interval, text: list[bytes]) -> int:
-    """Write a start tag with a lifespan, which comes instead of attributes of the same names; where the tag ends."""
-    span = f' vtFrom="{format_instant(lifespan.begin)}" vtTo="{format_instant(lifespan.end)}"'.encode()
-    tag: Any = START_TAG.match(data)
-    assert tag is not None, "the scan has read it"
-    name, attributes, empty = tag.groups()
-    text.append(b"<%b%b%b%b>" % (name, without_lifespan(attributes), span, empty))
-    end: int = tag.end()
-    return end
+            if piece[0] in BORDER and self._text:
+                piece = across(b"".join(self._text[-2:])[-2:], piece)
+            self._text.append(piece)

@@ -101,8 +101,11 @@ class Live(Mounting):
                     self.runs.open_in(mount)
                     self._settle(mount.occurrence, [mount], [(mount.key, mount.filling, mount.lifespan)])
 
-    def arrive(self, filled: list[tuple[int, Filling]], timed: Mapping[int, list[Filling]]) -> None:
-        """Regions have come, each with one filling that has no time; and, to some, fillings with times."""
+    def arrive(self, filled: list[tuple[int, Filling]], timed: Mapping[int, list[Filling]], anew: set[int]) -> None:
+        """Regions have come, each with one filling that has no time; and, to some, fillings with times.
+
+        ``anew``: those of them to which more has happened than that these came.
+        """
         if self.structure is not self._known:
             self._learn()
         holes, table, doc = self.holes, self.table, self.doc
@@ -113,7 +116,7 @@ class Live(Mounting):
             filled = take_root(self.runs, filled)
         self.runs.gathered.clear()
         self._expect_filled(filled, timed)
-        touched: dict[int, None] = {}
+        touched: dict[int, list[Filling] | None] = {}
         for number, filling in filled:
             if number in self.runs.gathered and number not in self.passed:
                 continue
@@ -138,7 +141,14 @@ class Live(Mounting):
                     self._place(number, tsid)
                 shown = holes.get(number)
             if isinstance(shown, Run | Inner):
-                touched[shown.outer if isinstance(shown, Inner) else number] = None
+                outer = shown.outer if isinstance(shown, Inner) else number
+                if outer in self.runs.gathered:
+                    continue  # with all that has come
+                known = touched.setdefault(outer, [])
+                if number in anew or known is None:
+                    touched[outer] = None
+                else:
+                    known += fillings
             elif shown is not None:
                 self.resync(number)
         self.runs.renew(touched)

@@ -16,14 +16,14 @@ content around them (:mod:`~xstreamcast.run.continuous.associate.rooted`).
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from xstreamcast.model.content import Opened
 from xstreamcast.model.tree import Node
 from xstreamcast.run.continuous.adjust.order import WIDTH, Entry, Sequence
-from xstreamcast.run.continuous.associate.fragments import MOST, NO_HOLES, Holes, Inner, holes_of, is_bare
+from xstreamcast.run.continuous.associate.fragments import MOST, NO_HOLES, Holes, Inner, holes_of, is_bare, more_holes
 from xstreamcast.run.continuous.associate.mounts import Member, Mount, Occurrence, holes_around
 
 if TYPE_CHECKING:
@@ -198,10 +198,19 @@ class Runs:
             occurrence = occurrence.parent.occurrence if occurrence.parent is not None else None
         return found
 
-    def admitted(self, number: int, region: Region, barred: set[int], unit: int, state: int) -> Holes | None:
+    def admitted(
+        self,
+        number: int,
+        region: Region,
+        barred: set[int],
+        unit: int,
+        state: int,
+        come: tuple[Holes, list[Filling]] | None = None,
+    ) -> Holes | None:
         """The holes in the fragment that a region is, if it may stand in a run of a unit; None if not.
 
-        ``barred``: holes that stand elsewhere, so that what fills them is not the fragment's alone.
+        ``barred``: holes that stand elsewhere, so that what fills them is not the fragment's alone. ``come``: the holes
+        it had, and the fillings with times that have come to it, if nothing else has changed.
         """
         if is_bare(region):
             return NO_HOLES
@@ -209,9 +218,14 @@ class Runs:
         record = self.live.route.is_record(state, tag, unit)
         if not region.filled or (self._is_told_apart(unit) and not record):
             return None
-        found = holes_of(self.live, number, region, barred, MOST if record else WIDTH)
-        if found is not None and found.inside:
-            self.live.holes.update(dict.fromkeys(found.inside, Inner(number)))
+        most = MOST if record else WIDTH
+        known = 0 if come is None else len(come[0].inside)
+        if come is None:
+            found = holes_of(self.live, number, region, barred, most)
+        else:
+            found = more_holes(self.live, number, *come, barred, most)
+        if found is not None and len(found.inside) > known:
+            self.live.holes.update(dict.fromkeys(found.inside[known:], Inner(number)))
         return found
 
     def _is_told_apart(self, unit: int) -> bool:
@@ -229,22 +243,28 @@ class Runs:
         record = self.live.route.is_record(found.state, filling.tsid, found.unit)
         return not record and (self._is_told_apart(found.unit) or len(content.marks) > WIDTH + 1)
 
-    def renew(self, numbers: Iterable[int]) -> None:
-        """Something has come to some holes of runs, or to holes in the fragments there. Who may not stay is opened."""
+    def renew(self, touched: Mapping[int, list[Filling] | None]) -> None:
+        """Something has come to some holes of runs, or to holes in the fragments there. Who may not stay is opened.
+
+        ``touched``: the fillings with times that have come; None if there is more.
+        """
         live = self.live
-        for number in numbers:
+        for number, more in touched.items():
             found = live.holes.get(number)
             if not isinstance(found, Run):
                 continue  # it has been opened meanwhile
             run, at = found, found.numbers.index(number)
-            region, known = self.region(number), run.holes[at].inside
+            region, before = self.region(number), run.holes[at]
+            known = before.inside
             holes = None
             if region is not None:
-                holes = self.admitted(number, region, self.path(run.mount), run.unit, run.state)
+                # What had no times may have been looked at no further than it was plain.
+                come = (before, more) if more is not None and before.timed else None
+                holes = self.admitted(number, region, self.path(run.mount), run.unit, run.state, come)
             if holes is None:
                 live.resync(number)
                 continue
-            if known and known != holes.inside:
+            if come is None and known and known != holes.inside:
                 for gone in set(known).difference(holes.inside):
                     del live.holes[gone]
             assert region is not None

@@ -19,7 +19,7 @@ from xstreamcast.model.tree import Node, Tree
 from xstreamcast.plan.algebra import Concat, Reduce
 from xstreamcast.run.continuous.adjust.sums import contribution
 from xstreamcast.run.continuous.arrive.grove import parse_document
-from xstreamcast.run.continuous.associate.fragments import NO_HOLES, write_fragment
+from xstreamcast.run.continuous.associate.fragments import NO_HOLES, Writer
 from xstreamcast.run.continuous.evaluate.assemble import sliced
 from xstreamcast.scan.normalise import escape_attribute
 
@@ -81,7 +81,7 @@ class Bulk:
     def run(self, live: Mounting, runs: list[Run]) -> int:
         """Evaluate what is to be evaluated in some runs, and add it up; how many fragments that were."""
         waiting: dict[Above | None, list[Fragment]] = {}
-        patient = live.runs.patient
+        patient, writer = live.runs.patient, Writer(live)
         for run in runs:
             del live.runs.due[run]
             for at, (filling, outcome) in enumerate(zip(run.fillings, run.outcomes, strict=True)):
@@ -91,9 +91,9 @@ class Bulk:
                 if patient and (holes.awaited or holes.timed):
                     live.runs.due[run] = None
                 else:
-                    text, tops, met = write_fragment(live, live.table[live.doc, run.numbers[at]])
-                    live.walked += met - run.met[at]
-                    run.met[at] = met
+                    text, tops = writer.write(live.table[live.doc, run.numbers[at]])
+                    live.walked += writer.met - run.met[at]
+                    run.met[at] = writer.met
                     if tops:
                         waiting.setdefault(run.above, []).append((run, at, text, tops))
                     else:

@@ -80,8 +80,8 @@ class Marked(Noted):
         for occurrence in tuple(self.pending):
             self._mark(occurrence)
 
-    def arrive(self, filled: list[tuple[int, Filling]], timed: Mapping[int, list[Filling]]) -> None:
-        super().arrive(filled, timed)
+    def arrive(self, filled: list[tuple[int, Filling]], timed: Mapping[int, list[Filling]], anew: set[int]) -> None:
+        super().arrive(filled, timed, anew)
         for number, _ in filled:
             for occurrence in self.at(number):
                 self._mark(occurrence)
