@@ -103,6 +103,19 @@ class Group:
     """⋈: the unit's items are arrays already, what is found and then the values of each key; ``keys`` tell what of."""
     interval: bool = False
     """And they are found by an interval that meets their life: two more arguments."""
+    relation: Literal["=", "<", "<=", ">", ">="] = "="
+    """Of the last key and its argument."""
+    theta: Theta | None = None
+    """They are found by a condition that is no equation: its arguments are those of the function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Theta:
+    """θ(keys, arguments): a condition on the values of a row's keys and on what is asked for, each a variable."""
+
+    keys: tuple[VarName, ...]
+    arguments: tuple[VarName, ...]
+    condition: ast.Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +186,22 @@ class Rank:
     chosen: Slice | None = None
     from_end: bool = False
     backward: bool = False
+    mark: Mark | None = None
+    """The choice is by where they stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Of the tuples whose first column is true, marks, the first (``after``) or the last one bounds a choice.
+
+    ``P/following::Q`` is what stands after the first P, ``P/preceding::Q`` what stands before the last one. What is in
+    one record with it does neither: it is inside it, or around it. ``negated``: all others are chosen. ``summed``: no
+    more than that of the chosen items is asked for.
+    """
+
+    after: bool
+    negated: bool = False
+    summed: Reduce | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +235,8 @@ def in_parts(reduction: Reduction) -> bool:
     """Whether a value is the items of members, one after the other, in some order: an answer can follow each."""
     if isinstance(reduction, Sort):
         return reduction.chosen is None
+    if isinstance(reduction, Rank) and reduction.mark is not None and reduction.mark.summed is not None:
+        return False
     return isinstance(reduction, Concat | Gather | Rank | Windows)
 
 

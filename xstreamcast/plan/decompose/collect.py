@@ -15,9 +15,9 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants, rebuild
 from xstreamcast.model.namespaces import XS
 from xstreamcast.plan.algebra import PLAN, Column, Concat, Gather, Reduce, Slice, Sort, VarName
-from xstreamcast.plan.decompose.joins import data, is_safe, reduced_to
+from xstreamcast.plan.decompose.joins import data, reduced_to
 from xstreamcast.plan.decompose.where import APART, FOREIGN, MIXED, Where
-from xstreamcast.plan.passes.shapes import boolean, is_fn, nodes
+from xstreamcast.plan.passes.shapes import boolean, is_fn, is_safe, nodes
 from xstreamcast.plan.passes.variables import binders, free
 
 if TYPE_CHECKING:

@@ -62,7 +62,7 @@ def each_of(work: Decomposition, spread: Spread, lets: tuple[ast.LetClause, ...]
         return None
     record = loop.variable.expanded
     if not loop.written and not _in_order(loop.body, record, reduction):
-        return None if lets else _of_children(work, loop, reduction)
+        return None if lets or spread.counted is not None else _of_children(work, loop, reduction)
     whole = ast.FLWOR(lets, loop.body, span=loop.body.span) if lets else loop.body
     inner = work.inside(record, loop.path)
     forget = work.mark()

@@ -11,28 +11,28 @@ group's value. This is for queries over what changes: a look-up knows who must l
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.clock import is_moving
-from xstreamcast.lang.walk import descendants
+from xstreamcast.lang.walk import rebuild
 from xstreamcast.model.namespaces import FN
-from xstreamcast.plan.algebra import PLAN, Concat, Group, Reduce, VarName
+from xstreamcast.plan.algebra import PLAN, Concat, Group, Reduce
 from xstreamcast.plan.decompose.record import RecordBody
+from xstreamcast.plan.decompose.rows import FORWARD, TURNED, Rows, about, conjuncts, depends, elements, rows_of
 from xstreamcast.plan.decompose.where import APART, FOREIGN, Blocking, Where
 from xstreamcast.plan.passes.dependence import focus_of, navigates
-from xstreamcast.plan.passes.shapes import boolean, is_fn, nodes
-from xstreamcast.plan.passes.variables import binders, free
+from xstreamcast.plan.passes.shapes import boolean, is_safe
+from xstreamcast.plan.passes.variables import free
 
 if TYPE_CHECKING:
     from xstreamcast.plan.decompose.units import Decomposition
 
 _TRUE: Final = ast.FunctionCall(ast.Name("fn", "true", FN))
 _ORDERLESS: Final = frozenset(("count", "sum", "avg", "min", "max", "exists", "empty"))
-_HARMLESS: Final = frozenset(("data", "count", "exists", "empty", "true", "false"))
 _THERE: Final = frozenset(("count", "exists", "empty"))
-_FORWARD: Final = (ast.ForClause, ast.LetClause, ast.WhereClause)
+_OF_MEMBERS: Final = (ast.GeneralComparison, ast.ValueComparison, ast.FunctionCall)
 
 
 def data(e: ast.Expr) -> ast.Expr:
@@ -45,46 +45,6 @@ def reduced_to(e: ast.Expr, reduction: Concat | Reduce) -> ast.Expr:
     if isinstance(reduction, Concat) or e == _TRUE:
         return e
     return ast.SimpleMap((e, _TRUE), span=e.span) if reduction.function in _THERE else data(e)
-
-
-def is_safe(e: ast.Node) -> bool:
-    """Whether an expression about nodes is sure to raise no error: it may be evaluated where nobody asks for it."""
-    for part in descendants(e):
-        match part:
-            case ast.GeneralComparison():
-                if not all(isinstance(side, ast.StringLiteral) or nodes(side) for side in (part.left, part.right)):
-                    return False
-            case ast.FunctionCall():
-                there = part.name.uri == FN and part.name.local in _HARMLESS
-                if not there and not (is_fn(part, "not", 1) and nodes(part.args[0])):
-                    return False
-            case ast.VarRef() | ast.ContextItem() | ast.StringLiteral() | ast.IntegerLiteral() | ast.Sequence():
-                continue
-            case ast.Path() | ast.AxisStep() | ast.SimpleMap() | ast.Filter() | ast.And() | ast.Or():
-                continue
-            case ast.FLWOR() | ast.ForClause() | ast.LetClause() | ast.WhereClause():
-                continue
-            case ast.Expr():
-                return False
-    return True
-
-
-def conjuncts(e: ast.Expr) -> tuple[ast.Expr, ...]:
-    return e.operands if isinstance(e, ast.And) else (e,)
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """A loop over a document: what of it is about the document alone, and what is left of the clauses behind it."""
-
-    own: tuple[ast.Clause, ...]
-    """The loop, with the conditions on its variable alone."""
-    keys: tuple[ast.Expr, ...]
-    arguments: tuple[ast.Expr, ...]
-    """``key = argument``, each: the keys are about the loop's variable, the arguments about what is around."""
-    rest: list[ast.Clause]
-    during: ast.IntervalProjection | None = None
-    """The loop is over a projection of its items, to an interval that is about what is around."""
 
 
 class Joins:
@@ -107,9 +67,13 @@ class Joins:
                 return self._path(body, e, focus)
             case ast.Quantified() if not e.every:
                 return self._some(body, e, focus)
-            case ast.GeneralComparison() if e.op == "=":
+            case ast.Quantified() if self.work.following:
+                other = ast.Quantified(False, e.bindings, _negated(e.condition), span=e.span)
+                some = self._some(body, other, focus)
+                return None if some is None else (_negated(some[0]), APART)
+            case ast.GeneralComparison() if e.op == "=" or self.work.following:
                 return self._comparison(body, e, focus)
-            case ast.IntervalProjection() if _elements(e.base) and body.closed(e.base):
+            case ast.IntervalProjection() if elements(e.base) and body.closed(e.base):
                 variable = self.work.names.fresh(ast.Name("", "member", PLAN))
                 over = ast.ForClause(variable, None, False, None, e.base, span=e.span)
                 call = self._attempt(body, e, Rows((over,), (), (), [], e), ast.VarRef(variable), Concat(), focus)
@@ -130,7 +94,7 @@ class Joins:
     def clause(
         self, body: RecordBody, clause: ast.ForClause, rest: list[ast.Clause], focus: Where | None
     ) -> tuple[ast.ForClause, list[ast.Clause]]:
-        rows = self._rows(body, clause, rest)
+        rows = rows_of(self.work, body, clause, rest)
         if rows is None:
             return clause, rest
         call = self._attempt(body, clause.source, rows, ast.VarRef(clause.var), Concat(), focus)
@@ -208,7 +172,7 @@ class Joins:
             return loop
         if not all(isinstance(step, ast.AxisStep) and step.axis in ("child", "attribute") for step in after):
             return None
-        if any(self._about(body, step) for step in after):
+        if any(about(body, step) for step in after):
             return None
         assert isinstance(loop.clauses[0], ast.ForClause)
         source = loop.clauses[0].source
@@ -221,7 +185,7 @@ class Joins:
     def _split(self, body: RecordBody, e: ast.Path) -> tuple[ast.FLWOR, tuple[ast.Expr, ...]] | None:
         """``P/b[p]/rest``, p about the record: ``for $m in P/b where $m[p] return $m``, and the rest."""
         for number, step in enumerate(e.steps):
-            if not self._about(body, step):
+            if not about(body, step):
                 continue
             if number == 0 or not isinstance(step, ast.AxisStep) or not all(boolean(p) for p in step.predicates):
                 return None
@@ -240,9 +204,19 @@ class Joins:
         member = ast.VarRef(variable)
         if isinstance(e, ast.GeneralComparison) and e.op == "=":
             for key, argument in ((e.left, e.right), (e.right, e.left)):
-                if focus_of(key) and not self._about(body, key) and not focus_of(argument):
+                if focus_of(key) and not about(body, key) and not focus_of(argument):
                     same = ast.SimpleMap((member, key), span=key.span)
                     return ast.GeneralComparison("=", same, argument, span=e.span)
+        if self.work.following and isinstance(e, _OF_MEMBERS) and boolean(e) and about(body, e):
+
+            def named(part: ast.Node) -> ast.Node:
+                if not isinstance(part, ast.Expr) or not focus_of(part):
+                    return part
+                return rebuild(part, named) if about(body, part) else ast.SimpleMap((member, part), span=part.span)
+
+            made = rebuild(e, named)
+            if not focus_of(made):
+                return made
         return ast.Filter(member, (e,), span=e.span)
 
     def _some(self, body: RecordBody, e: ast.Quantified, focus: Where | None) -> tuple[ast.Expr, Where] | None:
@@ -256,20 +230,21 @@ class Joins:
         if found is not None and isinstance(found[0], ast.DynamicCall):
             return found[0], APART
         there = ast.FunctionCall(ast.Name("fn", "exists", FN), (loop,), span=e.span)
-        if self._rows(body, loop.clauses[0], list(loop.clauses[1:])) is None:
+        if rows_of(self.work, body, loop.clauses[0], list(loop.clauses[1:])) is None:
             return None
         return body.visit(there, focus)[0], APART
 
     def _comparison(
         self, body: RecordBody, e: ast.GeneralComparison, focus: Where | None
     ) -> tuple[ast.Expr, Where] | None:
-        """``e($a) = B/y``: whether there is one."""
-        for items, argument in ((e.left, e.right), (e.right, e.left)):
-            if body.closed(items) and navigates(items) and self._depends(body, argument):
+        """``e($a) = B/y``, or another relation: whether there is one."""
+        for items, argument, op in ((e.left, e.right, e.op), (e.right, e.left, TURNED.get(e.op, e.op))):
+            if body.closed(items) and navigates(items) and depends(body, argument):
                 variable = self.work.names.fresh(ast.Name("", "member", PLAN))
                 loop = ast.ForClause(variable, None, False, None, items, span=items.span)
-                rows = Rows((loop,), (ast.VarRef(variable),), (argument,), [])
-                call = self._attempt(body, e, rows, _TRUE, Reduce("exists"), focus)
+                member = ast.GeneralComparison(op, ast.VarRef(variable), argument, span=e.span)
+                rows = rows_of(self.work, body, loop, [ast.WhereClause(member, span=e.span)])
+                call = None if rows is None else self._attempt(body, e, rows, _TRUE, Reduce("exists"), focus)
                 return None if call is None else (call, APART)
         return None
 
@@ -282,13 +257,13 @@ class Joins:
         if not isinstance(loop, ast.FLWOR):
             return None
         first, *rest = loop.clauses
-        rows = self._rows(body, first, rest)
+        rows = rows_of(self.work, body, first, rest)
         if rows is None:
             return None
         assert isinstance(first, ast.ForClause)
-        closed = all(isinstance(c, _FORWARD) and not self._depends(body, c) for c in rows.rest)
-        if closed and not self._depends(body, loop.result) and all(map(is_safe, (*rows.rest, loop.result))):
-            own = Rows((*rows.own, *rows.rest), rows.keys, rows.arguments, [])
+        closed = all(isinstance(c, FORWARD) and not depends(body, c) for c in rows.rest)
+        if closed and not depends(body, loop.result) and all(map(is_safe, (*rows.rest, loop.result))):
+            own = replace(rows, own=(*rows.own, *rows.rest), rest=[])
             call = self._attempt(body, e, own, loop.result, reduction, focus)
             return None if call is None else (call, self.where(call))
         if not isinstance(reduction, Concat):
@@ -299,73 +274,6 @@ class Joins:
         source: ast.Expr = call if rows.during is None else self._projected(body, call, rows.during, focus)
         over = ast.ForClause(first.var, None, False, None, source, span=first.span)
         return body.visit(ast.FLWOR((over, *rows.rest), loop.result, span=loop.span), focus)
-
-    def _rows(self, body: RecordBody, loop: ast.Clause, rest: list[ast.Clause]) -> Rows | None:
-        """A loop over a document that equations tie to what is around it; None if there are none."""
-        if not isinstance(loop, ast.ForClause) or loop.position is not None or loop.allowing_empty or loop.type:
-            return None
-        during = loop.source if isinstance(loop.source, ast.IntervalProjection) else None
-        if during is not None and not body.closed(during) and _elements(during.base):
-            loop = ast.ForClause(loop.var, None, False, None, during.base, span=loop.span)
-        else:
-            during = None
-        if not body.closed(loop.source):
-            return None
-        name = loop.var.expanded
-        inside = {n.expanded for clause in rest for part in descendants(clause) for n in binders(part)} | {name}
-        own: list[ast.Clause] = [loop]
-        keys: list[ast.Expr] = []
-        arguments: list[ast.Expr] = []
-        left: list[ast.Clause] = []
-        forward = True
-        for clause in rest:
-            forward = forward and isinstance(clause, _FORWARD)
-            if not forward or not isinstance(clause, ast.WhereClause):
-                left.append(clause)
-                continue
-            kept: list[ast.Expr] = []
-            for part in conjuncts(clause.condition):
-                equation = self._equation(body, part, name, inside)
-                if during is not None:
-                    # What holds of a projection need not hold of what it is of, but for what is there before.
-                    kept.append(part)
-                    if equation is not None and _plain(equation[0]):
-                        keys.append(equation[0])
-                        arguments.append(equation[1])
-                elif equation is not None:
-                    keys.append(equation[0])
-                    arguments.append(equation[1])
-                    if isinstance(part, ast.ValueComparison):
-                        kept.append(part)  # it is stricter about types
-                elif free(part) & inside == {name} and not self._depends(body, part) and is_safe(part):
-                    own.append(ast.WhereClause(part, span=part.span))
-                else:
-                    kept.append(part)
-            if kept:
-                condition = kept[0] if len(kept) == 1 else ast.And(tuple(kept), span=clause.span)
-                left.append(ast.WhereClause(condition, span=clause.span))
-        return Rows(tuple(own), tuple(keys), tuple(arguments), left, during) if keys else None
-
-    def _equation(
-        self, body: RecordBody, e: ast.Expr, name: VarName, inside: set[VarName]
-    ) -> tuple[ast.Expr, ast.Expr] | None:
-        general = isinstance(e, ast.GeneralComparison) and e.op == "="
-        if not general and not (isinstance(e, ast.ValueComparison) and e.op == "eq"):
-            return None
-        assert isinstance(e, ast.GeneralComparison | ast.ValueComparison)
-        for key, argument in ((e.left, e.right), (e.right, e.left)):
-            own = free(key) & inside == {name} and not self._depends(body, key)
-            if own and not free(argument) & inside and self._depends(body, argument):
-                return key, argument
-        return None
-
-    def _about(self, body: RecordBody, e: ast.Node) -> bool:
-        """Whether an expression names what the record at hand binds."""
-        return bool(free(e) & body.variables.keys())
-
-    def _depends(self, body: RecordBody, e: ast.Node) -> bool:
-        """Whether an expression in the focus of the record has to do with it."""
-        return self._about(body, e) or bool(focus_of(e))
 
     # ---------------------------------------------------------------------------------------------- units
 
@@ -394,7 +302,15 @@ class Joins:
             row = ast.SquareArray((reduced_to(result, reduction), *[data(key) for key in rows.keys]), span=e.span)
             items = ast.FLWOR(rows.own, row, span=e.span)
             item = work.names.fresh(ast.Name("", "row", PLAN))
-            group = Group(item.expanded, rows.keys, reduction, rows=True, interval=rows.during is not None)
+            group = Group(
+                item.expanded,
+                rows.keys,
+                reduction,
+                rows=True,
+                interval=rows.during is not None,
+                relation=rows.relation,
+                theta=rows.theta,
+            )
             unit = work.made(e, work.spreading().visit(items), group)
             arguments = [body.atomised(argument, focus) for argument in rows.arguments]
             if rows.during is not None:
@@ -408,18 +324,8 @@ class Joins:
         return ast.DynamicCall(variable, tuple(arguments), span=e.span)
 
 
-def _elements(e: ast.Expr) -> bool:
-    """Whether a path leads to elements: a projection copies these."""
-    step = e.steps[-1] if isinstance(e, ast.Path) else e
-    down = isinstance(step, ast.AxisStep) and step.axis in ("child", "descendant")
-    return down and isinstance(step, ast.AxisStep) and isinstance(step.test, ast.NameTest)
-
-
-def _plain(e: ast.Expr) -> bool:
-    """Whether a key is found by going down, so that it fails of nothing, and a projection has no other values of it."""
-    if isinstance(e, ast.Path):
-        return all(isinstance(step, ast.VarRef) or _plain(step) for step in e.steps)
-    return isinstance(e, ast.AxisStep) and e.axis in ("child", "attribute", "descendant") and not e.predicates
+def _negated(e: ast.Expr) -> ast.Expr:
+    return ast.FunctionCall(ast.Name("fn", "not", FN), (e,), span=e.span)
 
 
 def _goes_one_down(step: ast.Expr) -> bool:

@@ -79,8 +79,10 @@ def _planned(module: ast.Module, normal: ast.Module, streams: bool, changing: bo
         sources = sources_of(normal)
     unplanned = any(source.stream for source in sources) and not streams
     # What asks for IDs or for a context item of another kind, or catches that there is none, needs the document itself.
+    # Streams that are followed are there, and what fails of them is known by record.
+    following = changing and streams
     itself = focus_of(normal.body) or any(
-        call_key(part) in _BY_ID or (isinstance(part, ast.TryCatch) and dependence.on(part))
+        call_key(part) in _BY_ID or (isinstance(part, ast.TryCatch) and dependence.on(part) and not following)
         for part in descendants(normal)
     )
     if not sources or unplanned or itself:
@@ -88,7 +90,7 @@ def _planned(module: ast.Module, normal: ast.Module, streams: bool, changing: bo
     if indirect is not None:
         return _projected(normal, sources, Blocking(indirect, "a document is read by way of the prolog"))
     work = Decomposition(
-        normal, {source.variable: Path() for source in sources}, changing=changing, following=changing and streams
+        normal, {source.variable: Path() for source in sources}, changing=changing, following=following
     )
     try:
         output = work.output(normal.body)

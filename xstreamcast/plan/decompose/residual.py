@@ -9,7 +9,7 @@ from typing import Final
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants, rebuild
-from xstreamcast.model.namespaces import FN
+from xstreamcast.model.namespaces import ERR, FN
 from xstreamcast.plan.algebra import Fold, Group, Reduce, Slice, Unit, VarName, Versions
 from xstreamcast.plan.decompose.collect import bound_in
 from xstreamcast.plan.decompose.folds import is_one
@@ -17,6 +17,7 @@ from xstreamcast.plan.decompose.record import Correlation, Functions
 from xstreamcast.plan.decompose.spread import OUTSIDE
 from xstreamcast.plan.decompose.where import Blocking
 from xstreamcast.plan.passes.dependence import call_key, focus_of
+from xstreamcast.plan.passes.order_to_marks import is_choice
 from xstreamcast.plan.passes.shapes import is_fn, nodes
 from xstreamcast.plan.passes.variables import binders, free
 from xstreamcast.scan.path import Path
@@ -116,7 +117,9 @@ class Residual(ABC):
             case ast.FunctionCall() if is_fn(e, "unordered", 1):
                 return ast.FunctionCall(e.name, (self.residual(e.args[0], unbounded),), span=e.span)
             case ast.TryCatch():
-                raise Blocking(e, "an error must be caught where it happens")
+                return self.caught(e)
+            case ast.FunctionCall() if is_choice(e):
+                raise Blocking(e, "what comes before or after elements is looked for in the whole document")
             case ast.NodeComparison() | ast.Union() | ast.Intersect() | ast.Except():
                 raise Blocking(e, "nodes from different places of the document are compared")
             case ast.Path():
@@ -209,6 +212,18 @@ class Residual(ABC):
         self.loops = loops
         return ast.FLWOR(tuple(clauses), result, span=e.span)
 
+    def caught(self, e: ast.TryCatch) -> ast.Expr:
+        """What is left of a ``try``: the error of a unit is met where its variable is read."""
+        if self.joins is None:
+            raise Blocking(e, "an error must be caught where it happens")
+        for catch in e.catches:
+            read = {
+                part.name.local for part in descendants(catch) if isinstance(part, ast.VarRef) and part.name.uri == ERR
+            }
+            if read - {"code"} or (read and self.reads(catch.handler)):
+                raise Blocking(e, "what an error says of itself is known where it happens")
+        return self.parts(e, False)
+
     def before_scans(self, e: ast.Expr) -> bool:
         """Whether an expression is the same wherever it stands, and no document has a part in it."""
         return not self.reads(e) and not focus_of(e) and not free(e) & (self.loops.keys() | self.lets.keys())
@@ -218,7 +233,7 @@ class Residual(ABC):
 
     def condition(self, e: ast.Expr) -> ast.Expr:
         """An expression of which only the effective boolean value counts: nodes are there, or not."""
-        if self.reads(e) and nodes(e) and not self.is_part(e):
+        if self.reads(e) and (nodes(e) or is_choice(e)) and not self.is_part(e):
             return self.residual(ast.FunctionCall(ast.Name("fn", "exists", FN), (e,), span=e.span), False)
         return self.residual(e, False)
 

@@ -35,6 +35,7 @@ from xstreamcast.plan.decompose.ranks import in_two, ranked, sorted_by_call
 from xstreamcast.plan.decompose.record import Functions
 from xstreamcast.plan.decompose.residual import Residual
 from xstreamcast.plan.decompose.seen import named
+from xstreamcast.plan.decompose.sides import sided
 from xstreamcast.plan.decompose.spread import OUTSIDE, Spreading
 from xstreamcast.plan.decompose.tests import tests_of
 from xstreamcast.plan.decompose.where import ABOVE_ATTRIBUTE, MIXED, Blocking
@@ -119,6 +120,9 @@ class Decomposition(Residual):
         if apart is not None:
             return self.residual(apart, unbounded)
         if self.following:
+            beside = sided(self, e)
+            if beside is not None:
+                return beside
             numbered = ranked(self, e) or (windowed(self, e) if isinstance(e, ast.FLWOR) else None)
             if numbered is not None:
                 return numbered
@@ -167,9 +171,14 @@ class Decomposition(Residual):
             items = grouping.items
             reduction = Group(grouping.item.expanded, grouping.keys, reduction)
         spread = self.spreading().visit(items)
-        if grouping is not None and spread.bare:
-            steps = spread.path.steps
-            spread = replace(spread, bare=False, records=(Path(steps[: len(steps) - grouping.up]),))
+        if grouping is not None:
+            if spread.bare:
+                steps = spread.path.steps
+                record = Path(steps[: len(steps) - grouping.up])
+                spread = replace(spread, bare=False, records=(record,), where=grouping.up)
+            body = self.spreading().body({grouping.item.expanded: spread.where})
+            for key in grouping.keys:
+                body.atomised(key, None)  # nothing outside of its record is there when an item is put into its group
         unit = self.made(e, spread, reduction)
         variable = ast.VarRef(named(unit.variable), span=e.span)
         if grouping is None:
@@ -225,8 +234,10 @@ class Decomposition(Residual):
         items = ast.FLWOR(lets, spread.expr, span=e.span) if lets else spread.expr
         if free(items) & self.loops.keys():
             raise Blocking(e, "it is read again for each item of a loop around it")
-        nest = nest_of(self, spread, lets) if spread.counted is None else None
-        if nest is None and self.joins is not None and spread.counted is None:
+        keyed = isinstance(reduction, Group) and not reduction.rows  # the keys are read of the items themselves
+        whole = spread.counted is None and not keyed
+        nest = nest_of(self, spread, lets) if whole else None
+        if nest is None and self.joins is not None and whole:
             nest = frame_of(self, spread, lets)
         tests = () if nest is not None or spread.counted is not None else tests_of(spread)
         # That a node is there may be said twice, and so may the first of all: open ancestors need not be in one piece.
@@ -254,7 +265,7 @@ class Decomposition(Residual):
             nest,
             tests,
             spread.path if spread.bare and not lets and self.outer is None and isinstance(reduction, Reduce) else None,
-            each_of(self, spread, lets, reduction) if self.following and self.outer is None else None,
+            each_of(self, spread, lets, reduction) if self.following and self.outer is None and not keyed else None,
         )
         if spread.counted is not None and unit.each is None:
             raise Blocking(e, "a position among all the nodes below the document")
@@ -297,6 +308,8 @@ class Decomposition(Residual):
             if name in wanted:
                 if any(isinstance(part, ast.CONSTRUCTORS) for part in descendants(clause.value)):
                     raise Blocking(clause.value, "nodes made once are used all over the document")
+                if focus_of(clause.value):
+                    raise Blocking(clause.value, "it is read again for each item of a loop around it")
                 found.append(clause)
                 wanted |= free(clause.value)
         return tuple(reversed(found))

@@ -61,7 +61,7 @@ def recomputed(plan: Plan) -> list[Recomputed]:
     units = {unit.variable: unit for unit in units_of(plan)}
     for unit in units.values():
         for name in sorted(unit.needs):
-            if not isinstance(units[name].reduction, Reduce | Group):
+            if not isinstance(units[name].reduction, Reduce | Group) and in_parts(units[name].reduction):
                 reason = f"a join without an equation: every {record(unit)} looks again when it changes"
                 found.append(Recomputed(units[name].span, reason))
     for part in plan.output:
@@ -113,8 +113,14 @@ def _operators(unit: Unit) -> Iterator[tuple[Symbol, str, str]]:
         case Group() as group:
             keys = ", ".join([*[shown(key) for key in group.keys], *(["lifespan"] if group.interval else [])])
             inner = f"{group.inner.function} of " if isinstance(group.inner, Reduce) else ""
-            asked = "an interval that meets Δ" if group.interval else "a key of Δ"
-            yield Symbol.JOIN, f"{inner}{records} by {keys}", f"those who have asked for {asked} look again"
+            cost = f"those who have asked for {'an interval that meets' if group.interval else 'a key of'} Δ look again"
+            if group.relation != "=":
+                keys += f" {group.relation} a bound"
+                cost = "those whose bound lets Δ in look again"
+            elif group.theta is not None:
+                keys = f"a condition on {keys}"
+                cost = "those for whom Δ meets it look again; each is asked"
+            yield Symbol.JOIN, f"{inner}{records} by {keys}", cost
         case Sort() as sort:
             keys = ", ".join(shown(key.key) for key in sort.keys)
             chosen = "" if sort.chosen is None else f", {_positions(sort.chosen)}"
@@ -162,6 +168,11 @@ def _operators(unit: Unit) -> Iterator[tuple[Symbol, str, str]]:
 
 
 def _ranked(rank: Rank, records: str) -> Iterator[tuple[Symbol, str, str]]:
+    if rank.mark is not None:
+        side = "after the first mark" if rank.mark.after else "before the last mark"
+        words = f"{records}, {'not ' if rank.mark.negated else ''}{side}"
+        yield Symbol.SELECT, words, "O(|Δ| log n), and those that a mark passes"
+        return
     if rank.keys:
         yield Symbol.SORT, f"{records} by {', '.join(shown(key.key) for key in rank.keys)}", "O(|Δ| log n)"
     words = "numbered" if rank.position is not None else "in their order"

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from xstreamcast.plan.operators import Operator
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
-    """What is known of a query before it runs. ``str()`` is what ``xcast explain`` prints."""
+    """What is known of a query before it runs. Shown as text, it is what ``xcast explain`` prints."""
 
     module: Module
     plan: Plan
@@ -75,6 +75,8 @@ class Explanation:
         from xstreamcast.plan.explain.text import to_text
 
         return to_text(self)
+
+    __repr__ = __str__
 
 
 def explain(

@@ -18,6 +18,7 @@ from xstreamcast.plan.passes.name_forests import name_forests
 from xstreamcast.plan.passes.name_sources import name_sources
 from xstreamcast.plan.passes.neighbours_to_windows import neighbours_to_windows
 from xstreamcast.plan.passes.open_root import open_root
+from xstreamcast.plan.passes.order_to_marks import order_to_marks
 from xstreamcast.plan.passes.outermost_ancestor import outermost_ancestor
 from xstreamcast.plan.passes.parents_to_predicates import parents_to_predicates
 from xstreamcast.plan.passes.siblings_to_positions import siblings_to_positions
@@ -51,7 +52,7 @@ class Streams:
     forests: Collection[str] = ()
     structures: Mapping[str, Structure] = field(default_factory=dict)
     copies: bool = True
-    """Whether a copy of a document will do where its node is the parent of an element."""
+    """Whether a copy of a document will do where its node is the parent of an element, and marks for its order."""
 
 
 def normalise(module: ast.Module, streams: Streams | None = None) -> ast.Module:
@@ -59,7 +60,8 @@ def normalise(module: ast.Module, streams: Streams | None = None) -> ast.Module:
     for rewrite in PASSES:
         module = rewrite(module)
         if streams is not None and rewrite is name_sources:
-            module = spell_paths(name_forests(module, streams.forests), streams.structures)
+            module = name_forests(module, streams.forests)
+            module = spell_paths(order_to_marks(module) if streams.copies else module, streams.structures)
         if streams is not None and rewrite is inline_lets:
             module = descend_once(ancestors_to_paths(module))
             module = parents_to_predicates(module, streams.copies)

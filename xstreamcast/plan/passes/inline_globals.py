@@ -5,15 +5,22 @@ declare variable $v as T := /r/a; body          let $v as T := /r/a return body
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 from xstreamcast.lang import ast
-from xstreamcast.plan.passes.dependence import Dependence
+from xstreamcast.lang.walk import descendants
+from xstreamcast.model.namespaces import FN
+from xstreamcast.plan.passes.dependence import Dependence, call_key, function_key
 from xstreamcast.plan.passes.variables import VarName, free, substitute
+
+_BY_NAME: Final = {((FN, "function-lookup"), 2), ((FN, "load-xquery-module"), 1), ((FN, "load-xquery-module"), 2)}
+"""What finds functions by names that are computed."""
 
 
 def inline_globals(module: ast.Module) -> ast.Module:
-    """The module with such variables in its body; those of functions that were not inlined stay in the prolog."""
+    """The module with such variables in its body; those of functions that are still called stay in the prolog."""
     if module.body is None:
         return module
     module = replace(module, body=substitute(module.body, _literals(module)))
@@ -31,11 +38,30 @@ def inline_globals(module: ast.Module) -> ast.Module:
     for d in order:
         assert d.value is not None
         lets.append(ast.LetClause(d.name, d.type, d.value, span=d.span))
-    prolog = tuple([d for d in module.prolog if d not in order])
-    if any(name in free(d) for d in prolog for name in (v.name.expanded for v in order)):
+    inlined = {d.name.expanded for d in order}
+    called = _called(module)
+    prolog = tuple([d for d in module.prolog if d not in order and (called(d) or not free(d) & inlined)])
+    if any(free(d) & inlined for d in prolog):
         return module  # something in the prolog reads it still
     body = ast.FLWOR(tuple(lets), module.body, span=module.body.span)
     return replace(module, prolog=prolog, body=body)
+
+
+def _called(module: ast.Module) -> Callable[[ast.Declaration], bool]:
+    """Whether a function is still called, from the body or from another that is: most have been inlined by now."""
+    assert module.body is not None
+    functions = {function_key(d): d for d in module.prolog if isinstance(d, ast.FunctionDecl)}
+    found: set[object] = set()
+    waiting: list[ast.Node] = [module.body, *[d for d in module.prolog if isinstance(d, ast.VariableDecl)]]
+    while waiting:
+        for part in descendants(waiting.pop()):
+            key = call_key(part)
+            if key in _BY_NAME:
+                return lambda _: True
+            if key in functions and key not in found:
+                found.add(key)
+                waiting.append(functions[key])
+    return lambda d: not isinstance(d, ast.FunctionDecl) or function_key(d) in found
 
 
 def _literals(module: ast.Module) -> dict[VarName, ast.Expr]:

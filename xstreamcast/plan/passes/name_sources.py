@@ -147,8 +147,8 @@ class _Namer:
 
     def call(self, e: ast.FunctionCall, focus: _Focus | None) -> ast.Expr:
         name, args = e.name, e.args
-        if len(args) == 1 and isinstance(args[0], ast.StringLiteral) and not self.trying:
-            if name.expanded == (FN, "doc"):
+        if len(args) == 1 and isinstance(args[0], ast.StringLiteral):
+            if name.expanded == (FN, "doc") and not self.trying:  # that there is none may be caught
                 return ast.VarRef(document(args[0].value), span=e.span)
             if name.expanded == (STREAM, "stream"):
                 return ast.VarRef(stream(args[0].value), span=e.span)

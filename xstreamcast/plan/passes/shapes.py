@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from xstreamcast.lang import ast
+from xstreamcast.lang.walk import descendants
 from xstreamcast.model.namespaces import FN, XS
 from xstreamcast.plan.passes.dependence import LAST, POSITION, focus_of
 
@@ -14,6 +15,8 @@ _BOOLEAN: Final = frozenset(
         *("deep-equal", "has-children", "lang", "contains-token", "doc-available", "nilled"),
     )
 )
+_HARMLESS: Final = frozenset(("data", "count", "exists", "empty", "true", "false"))
+"""Functions that fail of no nodes."""
 
 
 def is_fn(e: ast.Node, local: str, arity: int) -> bool:
@@ -98,3 +101,25 @@ def numbers_of(predicate: ast.Expr) -> tuple[int, int | None, bool] | None:
 
 _OPERATORS: Final = {"eq": "=", "le": "<=", "lt": "<", "ge": ">=", "gt": ">"}
 _MIRRORED: Final = {"<=": ">=", "<": ">", ">=": "<=", ">": "<"}
+
+
+def is_safe(e: ast.Node) -> bool:
+    """Whether an expression about nodes is sure to raise no error: it may be evaluated where nobody asks for it."""
+    for part in descendants(e):
+        match part:
+            case ast.GeneralComparison():
+                if not all(isinstance(side, ast.StringLiteral) or nodes(side) for side in (part.left, part.right)):
+                    return False
+            case ast.FunctionCall():
+                there = part.name.uri == FN and part.name.local in _HARMLESS
+                if not there and not (is_fn(part, "not", 1) and nodes(part.args[0])):
+                    return False
+            case ast.VarRef() | ast.ContextItem() | ast.StringLiteral() | ast.IntegerLiteral() | ast.Sequence():
+                continue
+            case ast.Path() | ast.AxisStep() | ast.SimpleMap() | ast.Filter() | ast.And() | ast.Or():
+                continue
+            case ast.FLWOR() | ast.ForClause() | ast.LetClause() | ast.WhereClause():
+                continue
+            case ast.Expr():
+                return False
+    return True

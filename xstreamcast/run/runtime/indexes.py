@@ -169,21 +169,26 @@ def _double(text: str) -> float | None:
 class RangeIndex:
     """Items by numbers, for ``<`` and its kin: a binary search per look-up."""
 
-    __slots__ = ("_keys", "_rows", "_unsorted", "items")
+    __slots__ = ("_keys", "_met", "_rows", "_unsorted", "items")
 
     def __init__(self) -> None:
         self.items: list[Item] = []
         self._unsorted: list[tuple[float, int]] = []
         self._keys: list[Any] | None = None
         self._rows: list[int] = []
+        self._met = False
+        """Whether there is a key at all: what meets none need not be a number."""
 
     def add(self, key: Item) -> None:
+        self._met = True
         number = parse_double(key) if type(key) is Untyped else float(key)
         if number == number:  # NaN compares with nothing
             self._unsorted.append((number, len(self.items) - 1))
 
     def _span(self, op: str, values: list[Item]) -> tuple[int, int]:
         """The stretch of sorted keys k with ``v op k`` for some of the values v."""
+        if not self._met:
+            return 0, 0
         if self._keys is None:
             self._unsorted.sort()
             self._keys = [key for key, _ in self._unsorted]

@@ -22,7 +22,7 @@ from xstreamcast.model.names import ELEMENT
 from xstreamcast.model.time import NOW, START, Instant
 from xstreamcast.model.tree import Node
 from xstreamcast.run.continuous.adjust.derived import Derived
-from xstreamcast.run.continuous.adjust.lookup import ALL, REGIME, Key, Lookup, Row
+from xstreamcast.run.continuous.adjust.lookup import ALL, REGIME, Key, Lookup, Row, in_order
 from xstreamcast.run.temporal import VT_FROM, instant_in, lifespan, timed
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class Coincidence(Lookup):
         self._fail()
         found = {id(row): row for key in keys if key in self._lives for row in self._lives[key].meeting(span)}
         self.compared += len(found)
-        return self._reduced(sorted(found.values(), key=lambda row: row.place))
+        return self._reduced(in_order(found.values()))
 
     def _note_interval(self, key: Key, span: Span) -> None:
         asker = self.engine.asking

@@ -30,7 +30,7 @@ from xstreamcast.plan.algebra import Concat, Group, Reduce
 from xstreamcast.run.continuous.adjust.derived import Derived, place_of, rows_of
 from xstreamcast.run.continuous.adjust.order import COUNT, Entry, Monoid, Sequence
 from xstreamcast.run.continuous.adjust.sums import contribution, monoid_of, of_total
-from xstreamcast.run.continuous.associate.standing import Place
+from xstreamcast.run.continuous.associate.standing import Place, path_of
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.associate.mounts import Member
@@ -49,21 +49,23 @@ REGIME: Final[Key] = (None,)
 """Asked for by who has asked for nothing that could be there."""
 TEXT, NUMBER, UNTYPED, ODD, OTHER = "text", "number", "untyped", "odd", "other"
 """Kinds of keys; untyped: it may be a number; odd: untyped, and it is none."""
-_TEXTS: Final = frozenset((TEXT, UNTYPED, ODD))
-_NUMBERS: Final = frozenset((NUMBER, UNTYPED))
+TEXTS: Final = frozenset((TEXT, UNTYPED, ODD))
+NUMBERS: Final = frozenset((NUMBER, UNTYPED))
 _pair_eq = PAIR["eq"]
 
 
 class Row:
     """An item, or several, with the values of its keys."""
 
-    __slots__ = ("entries", "items", "keys", "place")
+    __slots__ = ("entries", "items", "keys", "place", "summary")
 
     def __init__(self, place: Place, items: list[Item], keys: list[list[Item]]) -> None:
         self.place = place
         self.items = items
         self.keys = keys
         self.entries: dict[Key, Entry[Any]] = {}
+        self.summary: Any = None
+        """What it adds to the sums of its groups."""
 
 
 class Lookup(Derived):
@@ -137,7 +139,7 @@ class Lookup(Derived):
                         del self.groups[key]
                 for kinds, values in zip(self.kinds, row.keys, strict=True):
                     for value in values:
-                        kind = _kind(value)
+                        kind = kind_of(value)
                         kinds[kind] -= 1
                         if not kinds[kind]:
                             del kinds[kind]
@@ -153,28 +155,32 @@ class Lookup(Derived):
     def _row(self, member: Member, number: int, columns: list[list[Item]]) -> Row:
         items, *keys = columns
         row = Row(place_of(member, number), items, keys)
-        summary = self.monoid.zero
+        row.summary = self.monoid.zero
         try:
-            summary = contribution(self.inner, items, self._fresh) if isinstance(self.inner, Reduce) else len(items)
+            row.summary = contribution(self.inner, items, self._fresh) if isinstance(self.inner, Reduce) else len(items)
         except XStreamError as failure:
             self._odd[row] = failure  # for who asks for its group
         for kinds, values in zip(self.kinds, keys, strict=True):
-            kinds.update(map(_kind, values))
-        for key in {key for combination in product(*keys) for key in product(*map(_forms, combination))}:
+            kinds.update(map(kind_of, values))
+        for key, at in self._places(row):
             self._totals.setdefault(key, self._total(key))
             group = self.groups.get(key)
             if group is None:
                 group = self.groups[key] = Sequence(self.monoid)
-            row.entries[key] = group.insert_sorted(Entry(row, summary, row.place))
+            row.entries[key] = group.insert_sorted(Entry(row, row.summary, at))
         if not row.entries:
             self._totals[OUTSIDE] = None
         return row
+
+    def _places(self, row: Row) -> Iterable[tuple[Key, Any]]:
+        """The groups that a row is in, and what it is sorted by in each."""
+        return [(key, row.place) for key in keys_of(row.keys)]
 
     def _now(self) -> object:
         """What decides how texts are asked for, how numbers are, and whether there are errors to be met."""
         found = [kinds.keys() for kinds in self.kinds]
         typed = [kinds == {NUMBER} for kinds in found]
-        texts, numbers = [kinds <= _TEXTS for kinds in found], [kinds <= _NUMBERS for kinds in found]
+        texts, numbers = [kinds <= TEXTS for kinds in found], [kinds <= NUMBERS for kinds in found]
         return (texts, typed), (numbers, typed), bool(self._failing)
 
     def _fresh(self) -> State:
@@ -203,7 +209,7 @@ class Lookup(Derived):
         if len(keys) == 1:
             return self._group(self.groups.get(keys[0]))
         found = {id(entry.item): entry.item for key in keys for entry in self.groups.get(key, ())}
-        return self._reduced(sorted(found.values(), key=lambda row: row.place))
+        return self._reduced(in_order(found.values()))
 
     def _note(self, key: Key) -> None:
         """Who asks must look again when this key's rows are others."""
@@ -230,18 +236,17 @@ class Lookup(Derived):
         """What the rows that equal a value in a column have in common; None: they are compared one by one."""
         kinds, kind = self.kinds[column].keys(), type(value)
         if kind is Untyped and kinds == {NUMBER}:
-            number = _number(value)
+            number = number_of(value)
             return None if number is None else (NUMBER, number)
         if kind is Untyped or kind in TEXTUAL:
-            return (TEXT, str(value)) if kinds <= _TEXTS else None
-        if kind in NUMERIC.classes and kind is not Float and kinds <= _NUMBERS:
+            return (TEXT, str(value)) if kinds <= TEXTS else None
+        if kind in NUMERIC.classes and kind is not Float and kinds <= NUMBERS:
             found: Hashable = hash_key(value)
             return NUMBER, object() if found is NAN_KEY else found
         return None
 
     def _every(self) -> list[Row]:
-        rows = [row for rows in self.rows.values() for row in rows]
-        rows.sort(key=lambda row: row.place)
+        rows = in_order([row for rows in self.rows.values() for row in rows])
         self.compared += len(rows)
         return rows
 
@@ -289,16 +294,22 @@ class Lookup(Derived):
                 tree.come_last()
 
 
-def _kind(key: Item) -> str:
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    """Rows in document order: the place of each is looked for once."""
+    return sorted(rows, key=lambda row: (path_of(row.place.entry), row.place.number))
+
+
+def kind_of(key: Item) -> str:
+    """Of which kind a key is."""
     kind = type(key)
     if kind is Untyped:
-        return ODD if _number(key) is None else UNTYPED
+        return ODD if number_of(key) is None else UNTYPED
     if kind in TEXTUAL:
         return TEXT
     return NUMBER if kind in NUMERIC.classes and kind is not Float else OTHER
 
 
-def _number(text: Untyped) -> Hashable | None:
+def number_of(text: Untyped) -> Hashable | None:
     """An untyped value as a number; None if it is none. NaN is one that equals no other."""
     try:
         number = parse_double(text)
@@ -307,11 +318,16 @@ def _number(text: Untyped) -> Hashable | None:
     return number if number == number else object()
 
 
+def keys_of(columns: list[list[Item]]) -> set[Key]:
+    """What a row with some values in each column is found by."""
+    return {key for combination in product(*columns) for key in product(*map(_forms, combination))}
+
+
 def _forms(key: Item) -> list[Form]:
     """What a row with a key is found by."""
-    kind = _kind(key)
+    kind = kind_of(key)
     if kind == UNTYPED:
-        return [(TEXT, str(key)), (NUMBER, _number(key))]
+        return [(TEXT, str(key)), (NUMBER, number_of(key))]
     if kind in (TEXT, ODD):
         return [(TEXT, str(key))]
     if kind == OTHER:

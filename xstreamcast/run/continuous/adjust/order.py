@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any, Final, Generic, TypeVar
 
 S = TypeVar("S")
@@ -60,6 +60,18 @@ class Entry(Generic[S]):
             block = block.parent
         assert block.owner is not None
         return block.owner
+
+
+class Backward:
+    """A key that orders the other way round."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+
+    def __lt__(self, other: Backward) -> bool:
+        return bool(other.key < self.key)
 
 
 class Block(Generic[S]):
@@ -264,6 +276,43 @@ class Sequence(Generic[S]):
         while behind is not None and not behind.leaf:
             behind = behind.children[0]
         return before, None if behind is None else behind.children[0]
+
+    def total_while(self, passes: Callable[[Any], bool]) -> S:
+        """The sum of the entries whose keys pass: those from the first one up to some place; none is hidden."""
+        add, total, block = self.monoid.add, self.monoid.zero, self.root
+        while not block.leaf:
+            self.touched += 1
+            through: Block[S] | None = None
+            for child in block.children:
+                if not passes(_least(child)):
+                    break
+                if through is not None:
+                    total = add(total, through.total)
+                through = child
+            if through is None:
+                return total
+            block = through
+        for entry in block.children:
+            if not passes(entry.key):
+                break
+            total = add(total, entry.summary)
+        return total
+
+    def first_after(self, passes: Callable[[Any], bool]) -> Entry[S] | None:
+        """The first entry whose key does not pass, where all before it do."""
+        block, behind = self.root, None
+        while not block.leaf:
+            self.touched += 1
+            at = sum(1 for _ in takewhile(passes, map(_least, block.children)))
+            behind = block.children[at] if at < len(block.children) else behind
+            block = block.children[max(at - 1, 0)]
+        for entry in block.children:
+            if not passes(entry.key):
+                first: Entry[S] = entry
+                return first
+        while behind is not None and not behind.leaf:
+            behind = behind.children[0]
+        return None if behind is None else behind.children[0]
 
     def extend_sorted(self, entries: list[Entry[S]]) -> None:
         """New entries in the order of their keys; at once when the sequence was empty."""

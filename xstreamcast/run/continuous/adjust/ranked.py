@@ -20,7 +20,7 @@ from xstreamcast.model.atomic import Item
 from xstreamcast.plan.algebra import Rank
 from xstreamcast.run.continuous.adjust.collect import Sorting, specs_of
 from xstreamcast.run.continuous.adjust.derived import Bodied, Nobody, Part, place_of, rows_of
-from xstreamcast.run.continuous.adjust.order import COUNT, Entry, Sequence
+from xstreamcast.run.continuous.adjust.order import COUNT, Backward, Entry, Sequence
 from xstreamcast.run.continuous.associate.standing import neighbour
 
 if TYPE_CHECKING:
@@ -29,19 +29,7 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.related import Number
 
 
-class _Backward:
-    """A key that orders the other way round."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-
-    def __lt__(self, other: _Backward) -> bool:
-        return bool(other.key < self.key)
-
-
-class _Row:
+class Row:
     """A tuple: the values of its columns; what is shown of it, and the number it had then."""
 
     __slots__ = ("columns", "entry", "key", "member", "number", "part", "position")
@@ -64,9 +52,9 @@ class Ranked(Bodied):
         self.rank = rank
         self.sorting = Sorting(specs_of(rank.keys, engine.static))
         self.order: Sequence[int] = Sequence(COUNT, home=Nobody)
-        self.rows: dict[Member, list[_Row]] = {}
-        self._come: dict[_Row, None] = {}
-        self._behind: dict[_Row, None] = {}
+        self.rows: dict[Member, list[Row]] = {}
+        self._come: dict[Row, None] = {}
+        self._behind: dict[Row, None] = {}
         """Rows that stood just behind one that has gone."""
         body = rank.body
         same = isinstance(body, ast.VarRef) and body.name.expanded in rank.columns
@@ -116,8 +104,8 @@ class Ranked(Bodied):
                 except XStreamError as failure:
                     self.faults[member] = failure
                     continue
-                row = _Row(member, number, values[width:], key)
-                row.entry = Entry(row, 1, _Backward(key) if self.rank.backward else key)
+                row = Row(member, number, values[width:], key)
+                row.entry = Entry(row, 1, Backward(key) if self.rank.backward else key)
                 self.order.insert_sorted(row.entry)
                 self._come[row] = None
                 made.append(row)
@@ -141,9 +129,9 @@ class Ranked(Bodied):
         while (row := self._end(-1)) is not None and self._number(row) > last:
             self._hide(row)
 
-    def _let_in(self, first: int, last: int) -> dict[_Row, None]:
+    def _let_in(self, first: int, last: int) -> dict[Row, None]:
         """Show what is chosen now and was not, or is new; those that were evaluated."""
-        done: dict[_Row, None] = {}
+        done: dict[Row, None] = {}
         low, high = self._end(0), self._end(-1)
         if low is None or high is None:
             for number, row in self._from(first, last):
@@ -157,7 +145,7 @@ class Ranked(Bodied):
             self._show(row, number)
         return done
 
-    def _renumber(self, first: int, last: int, done: dict[_Row, None]) -> None:
+    def _renumber(self, first: int, last: int, done: dict[Row, None]) -> None:
         """Rows behind what has come or gone, as far as their numbers are others."""
         reached = 0
         for start in sorted(max(self._number(row), first) for row in (*self._come, *self._behind)):
@@ -171,20 +159,20 @@ class Ranked(Bodied):
                     self._hide(row)
                     self._show(row, number)
 
-    def _number(self, row: _Row) -> int:
+    def _number(self, row: Row) -> int:
         return self.order.before(row.entry) + 1
 
-    def _end(self, side: int) -> _Row | None:
+    def _end(self, side: int) -> Row | None:
         """The first or the last row that is shown."""
         block = self.sequence.root
         while not block.leaf:
             block = block.children[side]
         if not block.children:
             return None
-        row: _Row = block.children[side].item.row
+        row: Row = block.children[side].item.row
         return row
 
-    def _from(self, first: int, last: int) -> Iterator[tuple[int, _Row]]:
+    def _from(self, first: int, last: int) -> Iterator[tuple[int, Row]]:
         """The rows of some numbers."""
         entry = self.order.find(lambda count: count >= first) if first <= last else None
         number = first
@@ -198,7 +186,7 @@ class Ranked(Bodied):
     def again(self) -> None:
         self.dirty.update(dict.fromkeys(entry.item.row for entry in self.sequence))
 
-    def _hide(self, row: _Row) -> None:
+    def _hide(self, row: Row) -> None:
         self.faults.pop(row, None)
         self.engine.unask((self, row))
         self.engine.timing.agenda.forget((self, row))
@@ -206,7 +194,7 @@ class Ranked(Bodied):
             self.remove(row.part)
             row.part = None
 
-    def _show(self, row: _Row, number: int) -> None:
+    def _show(self, row: Row, number: int) -> None:
         """What the body gives for a row, in its place."""
         row.position = number
         found: list[Item] = []
@@ -217,7 +205,7 @@ class Ranked(Bodied):
         row.part = _Shown(row, found)
         self.insert(row.part)
 
-    def _items(self, row: _Row) -> list[Item]:
+    def _items(self, row: Row) -> list[Item]:
         if self.column is not None:
             return row.columns[self.column]
         values = row.columns if self.rank.position is None else [*row.columns, [row.position]]
@@ -233,6 +221,6 @@ class _Shown(Part):
 
     __slots__ = ("row",)
 
-    def __init__(self, row: _Row, outcome: list[Item]) -> None:
+    def __init__(self, row: Row, outcome: list[Item]) -> None:
         super().__init__(row.member, row.number, outcome, row.entry.key)
         self.row = row
