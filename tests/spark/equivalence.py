@@ -236,7 +236,7 @@ class OnSpark(FromHere):
             display=lambda answers: turns.append([spoken(one.told()) for one in answers.queries]), available_now=True
         )
         try:
-            assert running.wait(240)
+            assert running.wait(300)
         finally:
             running.stop()
         return turns

@@ -9,9 +9,10 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.functions.context import DynamicContext
 from xstreamcast.functions.registry import function
 from xstreamcast.model.arithmetic import EXACT
-from xstreamcast.model.atomic import Float, Item
+from xstreamcast.model.atomic import Float, Item, Untyped
 from xstreamcast.model.cast import cast
 from xstreamcast.model.convert import atomize_single
+from xstreamcast.model.lexical import parse_double
 from xstreamcast.model.types import DOUBLE
 
 Number = int | Decimal | float
@@ -120,7 +121,7 @@ def number(value: Item | None) -> float:
     if value is None:
         return float("nan")
     try:
-        result: float = cast(value, DOUBLE)
+        result: float = parse_double(value) if type(value) is Untyped else cast(value, DOUBLE)
         return result
     except XStreamError:
         return float("nan")

@@ -103,6 +103,38 @@ def cdata(text: str, fit: Callable[[str], str] | None) -> str:
     return "".join(parts)
 
 
+_SMALL: Final = 64  # rows of a tree whose form is worth remembering
+_REMEMBERED: Final = 64
+
+
+class _Form:
+    """The markup that trees have in common which share their columns: all but the texts."""
+
+    __slots__ = ("made", "markup", "texts", "tree")
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.made = False
+        self.markup: str | None = None
+        self.texts: list[tuple[int, Callable[[str], str]]] = []
+
+    def make(self) -> None:
+        """Write the tree once with the numbers of its rows for texts."""
+        tree, self.made = self.tree, True
+        if tree.kind[0] != ELEMENT or any(map(name_uri.__getitem__, set(tree.name))):
+            return
+        if not {ELEMENT, ATTRIBUTE, TEXT}.issuperset(tree.kind):
+            return
+        numbers = [None if kind == ELEMENT else f"\0{row}\0" for row, kind in enumerate(tree.kind)]
+        columns = tree.kind, tree.name, tree.prefix, tree.up, tree.size, numbers
+        writer = XMLWriter(Parameters(), [])
+        writer.subtree(Tree.of_columns(columns), 0)
+        fixed = "".join(writer.out).replace("%", "%%").split("\0")
+        self.markup = "%s".join(fixed[::2])
+        rows = map(int, fixed[1::2])
+        self.texts = [(row, escape_attribute if tree.kind[row] == ATTRIBUTE else escape_text) for row in rows]
+
+
 class XMLWriter:
     """Appends the markup of subtrees to ``out``."""
 
@@ -113,6 +145,9 @@ class XMLWriter:
         self.fit = _representable(parameters.encoding)
         self.cdata_names = parameters.cdata_section_elements
         self.plain = not (parameters.indent or self.cdata_names)
+        self._forms: dict[int, _Form] | None = None
+        if self.plain and self.text is escape_text and self.attribute is escape_attribute:
+            self._forms = {}
         self._seen: Tree | None = None  # the tree of the last subtree
         self._seen_bare: bool | None = None  # whether no name in all of it has a namespace, once that was asked
 
@@ -124,10 +159,30 @@ class XMLWriter:
 
     def subtree(self, tree: Tree, top: int) -> None:
         """The markup of one row and everything below it."""
+        if not top and self._forms is not None and len(tree.kind) <= _SMALL and self._formed(tree, self._forms):
+            return
         if self.plain and not tree.namespaces and self._without_namespaces(tree, top):
             self._plain_subtree(tree, top)
         else:
             self._whole_subtree(tree, top)
+
+    def _formed(self, tree: Tree, forms: dict[int, _Form]) -> bool:
+        """Write a whole tree that has its columns in common with one before; whether it has."""
+        form = forms.get(id(tree.kind))
+        if form is None or form.tree.kind is not tree.kind:
+            if len(forms) >= _REMEMBERED:
+                forms.clear()
+            forms[id(tree.kind)] = _Form(tree)
+            return False
+        if form.tree is tree or tree.namespaces:
+            return False  # only what is shared is known not to change
+        if not form.made:
+            form.make()
+        if form.markup is None:
+            return False
+        value = tree.value
+        self.out.append(form.markup % tuple([write(value[row]) for row, write in form.texts]))  # type: ignore[arg-type]  # texts have values
+        return True
 
     def _without_namespaces(self, tree: Tree, top: int) -> bool:
         """Asked of the first subtree of a tree alone; with the second one it is asked of the whole tree, once."""

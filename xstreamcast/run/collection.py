@@ -52,13 +52,14 @@ class Collections:
         if not name:
             hint = "name one: collection('folder'), collection('folder/*.xml'), or give it: collections={'': files}"
             raise error("FODC0002", "there is no default collection", hint=hint)
-        found = _located(name)
+        found = located(name)
         if found is None:
             raise error("FODC0002", f"no collection {name}", hint="it is a folder, a pattern, or given: collections=")
         return found
 
 
-def _located(uri: str) -> list[Path] | None:
+def located(uri: str) -> list[Path] | None:
+    """The files that an absolute URI leads to; None if it does not lead to files."""
     parts = urlsplit(uri)
     path = path_of(uri)
     if path is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from traceback import walk_tb
 from types import CodeType
@@ -184,6 +184,19 @@ class Executable:
             item = self.names["default_item"](ctx)
             ctx.initial = ctx.focused(item, 1, 1) if item is not None else ctx
             yield from self.names["main"](ctx)
+        except XStreamError as failure:
+            self.places.locate(failure)
+            raise
+        except RecursionError:
+            raise too_deep() from None
+
+    def calls(self, ctx: EvaluationContext, arguments: Iterable[Sequence[list[Item]]]) -> Iterator[list[Item]]:
+        """What the function that is the result comes to, called with each of some lists of arguments of its types."""
+        (made,) = self.run(ctx)
+        call = made.body
+        try:
+            for given in arguments:
+                yield call(given)
         except XStreamError as failure:
             self.places.locate(failure)
             raise

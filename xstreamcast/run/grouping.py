@@ -168,4 +168,9 @@ def tuple_keys(
         if len(found) > 1:
             raise error("XPTY0004", f"the grouping key ${key.var.lexical} has {len(found)} items")
         keys.append(group_value(found[0] if found else None))
-    return keys, tuple([group_hash(key, used) for key, used in zip(keys, collations, strict=True)])
+    return keys, known_by(keys, collations)
+
+
+def known_by(keys: list[Item | None], collations: Iterable[Collation]) -> tuple[Hashable, ...]:
+    """What grouping keys that are equal have in common."""
+    return tuple([group_hash(key, used) for key, used in zip(keys, collations, strict=True)])

@@ -8,7 +8,7 @@ Nest` instance that is cut has states of its own, found again in the next batch 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -92,10 +92,13 @@ class Parts:
             for inner in unit.nest.units:
                 self._declare(inner, tries)
 
-    def compile(self, body: ast.Expr, *more: ast.VariableDecl) -> Executable:
-        """The program of an expression."""
+    def compile(self, body: ast.Expr, *more: ast.VariableDecl, bound: Iterable[VarName] = ()) -> Executable:
+        """The program of an expression. ``bound``: variables whose errors may be caught where they are read."""
         prolog = (*self.module.prolog, *self.declared, *more)
-        return Executable(replace(self.module, prolog=prolog, body=body))
+        static = self.module.static
+        assert static is not None
+        static = replace(static, variables=static.variables.union(bound)) if bound else static
+        return Executable(replace(self.module, prolog=prolog, body=body, static=static))
 
 
 def _declaration(variable: VarName, declared: ast.SequenceType | None) -> ast.VariableDecl:
@@ -361,6 +364,11 @@ class Evaluation:
             made.globals = self.globals  # one value for all programs: the prolog's variables are computed once
             self._contexts[id(program)] = made
         return made
+
+    def forget_prolog(self) -> None:
+        """The variables of the prolog are computed anew: what they have read is another."""
+        for variable in [variable for variable in self.globals if variable[0] != PLAN]:
+            del self.globals[variable]
 
     def tick(self, now: DateTime) -> None:
         """The current time is another."""

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from xstreamcast.plan.algebra import Concat, Fold, Gather, Group, Plan, Reduce, Slice, Sort, Unit, VarName
+from xstreamcast.plan.algebra import Concat, Fold, Gather, Group, Plan, Reduce, Slice, Sort, Strategy, Unit, VarName
 from xstreamcast.plan.explain.text import WIDTH
 from xstreamcast.plan.operators import Operator, Symbol, numbered
 from xstreamcast.spark.rest.at_rest import PARTIALS, PROJECTED, ROWS, relational_plan, way
+from xstreamcast.spark.rest.collected_plan import collected_plan
 from xstreamcast.spark.rest.frames import FAN
 from xstreamcast.spark.rest.relational.stages import Stage, relational_stages
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 _WHOLE = "one task runs the query: no document is scanned, or not before values are known that do not travel"
 _ROWS = "a task for each range of the document: scan, and give the items as rows"
 _CUT = "(or as partial results, where an element that it loops over is longer than a range)"
+_SHARED = "the documents of the collection are shared out among tasks, which scan them one after the other and "
+_ITEMS = "give the items as rows"
+_RESULTS = "send partial results"
 _PROJECT = "a task for each range of each document: scan, and keep the projected parts"
 _TOGETHER = "one task puts the parts together, in document order, and runs the query on them"
 _MERGE = f"{FAN} at a time, in document order; "
@@ -72,6 +76,13 @@ def _stages(plan: Plan, explanation: Explanation) -> Iterator[Stage]:
     if chosen == ROWS:
         nested = any(unit.nest is not None for step in plan.passes for unit in step.units)
         yield Stage("scan", everything, f"{_ROWS} {_CUT}" if nested else _ROWS, ("tasks",))
+        return
+    collected = collected_plan(explanation.module) if plan.strategy is Strategy.NONE else None
+    if collected is not None:
+        alone = way(collected) == ROWS
+        yield Stage("scan", everything, f"{_SHARED}{_ITEMS if alone else _RESULTS}", ("tasks",))
+        if not alone:
+            yield Stage("merge", (), _MERGE + _REST, ("exchange",))
         return
     if chosen != PARTIALS:
         yield Stage("task", everything, _WHOLE, ("tasks",))

@@ -88,9 +88,9 @@ def columns(items: Sequence[Item]) -> tuple[list[str], list[str]]:
     kinds: list[str] = []
     values: list[str] = []
     writer = XMLWriter(Parameters(), [])
-    for tree, group in groupby(items, key=_tree):
+    for tree, group in groupby(items, key=_scanned):
         some = list(group)
-        if tree is None:
+        if tree is _VALUES:
             kinds += map(describe, some)
             values += map(_value, some)
         else:
@@ -99,17 +99,23 @@ def columns(items: Sequence[Item]) -> tuple[list[str], list[str]]:
     return kinds, values
 
 
-def _tree(item: Item) -> Tree | None:
-    return item.tree if isinstance(item, Node) else None
+_VALUES: Final = object()
+
+
+def _scanned(item: Item) -> Any:
+    """The tree of a node if it was scanned, else None."""
+    if not isinstance(item, Node):
+        return _VALUES
+    return None if item[0].octets is None else item[0]
 
 
 def _value(item: Item) -> str:
     return serialise([item], method="adaptive") if isinstance(item, FunctionItem) else to_string(item)
 
 
-def _texts(tree: Tree, nodes: list[Node], writer: XMLWriter) -> list[str]:
+def _texts(tree: Tree | None, nodes: list[Node], writer: XMLWriter) -> list[str]:
     marked = all(type(node) is Node and node.kind in (DOCUMENT, ELEMENT) for node in nodes)
-    if marked and tree.octets is not None:
+    if marked and tree is not None and tree.octets is not None:
         text = tree.octets.markup(tree, [node.row for node in nodes], "\0")
         if text is not None:
             return text.split("\0")[:-1]

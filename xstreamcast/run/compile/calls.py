@@ -346,7 +346,9 @@ def library(c: Compiler, entry: FunctionEntry, args: tuple[ast.Expr, ...], scope
         codes.append(context_code(c, entry, scope))
     for number, (arg, param) in enumerate(zip(args, entry.params, strict=True), 1):
         role = f"argument {number} of {entry.name}"
-        val = c.convert(c.value(arg, scope), param, role)
+        # Of a path the values are taken as it is walked: no nodes are made of which nothing else is asked.
+        walked = isinstance(arg, ast.Path | ast.AxisStep) and param.item == t.ANY_ATOMIC and param.allows_empty
+        val = c.convert(_data(c, (arg,), scope) if walked else c.value(arg, scope), param, role)
         if param.allows_many or param.occurrence == "0":
             codes.append(c.list(val))
         else:

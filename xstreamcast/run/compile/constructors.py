@@ -155,6 +155,11 @@ def text_of(c: Compiler, e: ast.Expr, scope: Scope) -> str:
         return c.text(val)
     if val.rep is Rep.ONE and val.type.kind in ("string", "untyped"):
         return val.code
+    if val.rep is Rep.ONE and val.type.is_atomic:
+        return f"to_string({val.code})"
+    if val.rep is Rep.OPT and val.type.is_atomic:
+        val = c.bind(val)
+        return f"('' if {val.code} is None else to_string({val.code}))"
     return f"joined({c.list(val)})"
 
 

@@ -29,7 +29,16 @@ def has_shape(e: ast.DirectElement, scope: Scope) -> bool:
 
 def _is_text(part: ast.Node, scope: Scope) -> bool:
     """Whether a part of the content gives text nodes only, or atomic values only."""
-    if isinstance(part, (ast.LiteralText, *_ATOMIC)):
+    if isinstance(part, ast.LiteralText):
+        return True
+    if isinstance(part, ast.Sequence):
+        return bool(part.items) and all(_is_atomic(item, scope) for item in part.items)
+    return _is_atomic(part, scope) or _gives_texts(part)
+
+
+def _is_atomic(part: ast.Node, scope: Scope) -> bool:
+    """Whether an expression gives atomic values only."""
+    if isinstance(part, _ATOMIC):
         return True
     if isinstance(part, ast.VarRef):
         var = scope.variables.get(part.name.expanded)
@@ -37,7 +46,7 @@ def _is_text(part: ast.Node, scope: Scope) -> bool:
     if isinstance(part, ast.FunctionCall) and part.name.uri == FN:
         entry = lookup(FN, part.name.local, len(part.args))
         return entry is not None and isinstance(entry.result.item, AtomicType)
-    return _gives_texts(part)
+    return False
 
 
 def _gives_texts(part: ast.Node) -> bool:

@@ -21,7 +21,8 @@ def fail(code: str, message: str, hint: str = "") -> NoReturn:
 
 
 def no_context_item() -> NoReturn:
-    raise error("XPDY0002", "there is no context item here", hint="give a document: context=, --context or a file")
+    hint = 'give a document: context=, --context or a file; a path into a stream begins with stream("name")'
+    raise error("XPDY0002", "there is no context item here", hint=hint)
 
 
 # ------------------------------------------------------------------------------------------------------- truth
@@ -228,6 +229,8 @@ def group_hash(item: Item | None, used: Collation = CODEPOINTS) -> Any:
     """Equal for keys of one group; NaN is one group, so is the absence of a key."""
     if item is None:
         return None
+    if isinstance(item, str) and used is CODEPOINTS:
+        return item if type(item) is str else str(item)  # nothing else is known by a string
     if type(item) is AnyURI:
         item = str(item)
     return (hash_key(item, used), isinstance(item, str))

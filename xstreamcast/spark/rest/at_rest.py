@@ -9,6 +9,8 @@ What runs where (``explain`` prints it, see :mod:`~xstreamcast.spark.stages`):
 * *projected*: what is none of these. Tasks scan and keep what the query looks at; one task puts that together and runs
   the query on it.
 * *whole*: no document is scanned, or only by way of names that are computed. One task runs the query.
+* *collected*: what is asked of each document of a collection by itself. Tasks have some of them each, whole; they give
+  items, or what others put together as with *partials*.
 * *each*: of several documents the query is asked one after the other; those that are no *rows* are not cut.
 """
 
@@ -21,13 +23,15 @@ from operator import attrgetter
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urljoin
 
-from xstreamcast.errors import error
+from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.atomic import Item
 from xstreamcast.plan.algebra import Concat, Group, Source, Strategy, Unit
-from xstreamcast.run.collection import matching
+from xstreamcast.run.collection import located, matching
 from xstreamcast.run.library import moment_of
 from xstreamcast.run.query import Query, compile
+from xstreamcast.spark.rest.collected import CollectedScan
 from xstreamcast.spark.rest.files import Document, documents
 from xstreamcast.spark.rest.frames import PACKED, batches_of, described, one_row, over_tasks, put_together
 from xstreamcast.spark.rest.indexing import planned, seams_of, workforce_of
@@ -53,6 +57,7 @@ PARTIALS: Final = "partials"
 RELATIONAL: Final = "relational"
 PROJECTED: Final = "projected"
 WHOLE: Final = "whole"
+COLLECTED: Final = "collected"
 EACH: Final = "each"
 Names = str | PathLike[str] | Sequence[str | PathLike[str]]
 """A file, a folder or a pattern, or several of these."""
@@ -213,6 +218,11 @@ class Spread:
                     self.way, self.program = WHOLE, program
                     break
                 self.sources[source] = found
+        self.collection: list[Document] = []
+        if self.way == WHOLE and not inputs.streams:
+            self.collection = self._collection()
+            if self.collection:
+                self.way, self.program = COLLECTED, replace(program, collected=True)
         if inputs.several:
             self.way = EACH
         if self.way == ROWS and self._cut_often():
@@ -225,8 +235,6 @@ class Spread:
     def _source(self, source: Source) -> Document | None:
         if source.uri is None:
             return self.inputs.context
-        from urllib.parse import urljoin
-
         wanted = urljoin(self.program.base_uri, source.uri)
         for name, document in self.inputs.docs.items():
             if wanted in (name, urljoin(self.program.base_uri, name)):
@@ -235,6 +243,24 @@ class Spread:
             return _document(wanted)
         except (OSError, ValueError):
             return None
+
+    def _collection(self) -> list[Document]:
+        """The documents of the collection that the query is spread over; none if it is not, or cannot be."""
+        name = self.program.collection
+        if name is None:
+            return []
+        base = self.program.base_uri
+        found: list[Document] | None = None
+        for given, listed in self.inputs.collections.items():
+            if given == name or (given and name and urljoin(base, given) == urljoin(base, name)):
+                found = listed
+        if found is None and name:
+            try:
+                found = documents([str(file) for file in located(urljoin(base, name)) or ()])
+            except (OSError, XStreamError):  # nothing there: the query tells, if it gets to ask for it
+                return []
+        # One that comes twice is one document: what is asked of it by a path comes once.
+        return found if found and len({each.path for each in found}) == len(found) else []
 
     def _uri(self, source: Source) -> str:
         return self.sources[source].uri
@@ -301,6 +327,8 @@ class Spread:
             return self._merged(out, schema)
         if self.way == EACH:
             return self._each(out, schema)
+        if self.way == COLLECTED:
+            return self._collected(out, schema)
         if self.way == RELATIONAL:
             return Relations(self.spark, self.program, self.tasks, self._uri).frame(out, schema)
         return self._one_task(out, schema)
@@ -325,6 +353,20 @@ class Spread:
 
         def finish(_: int, packed: bytes) -> Iterator[Any]:
             yield from out(program.answered([*before, packed]), 0)
+
+        return put_together(parts, len(tasks), scan.combined, finish, schema)
+
+    def _collected(self, out: Out, schema: str) -> DataFrame:
+        """The answer of what each document of a collection gives, or of what that comes to."""
+        program = self.program
+        scan = CollectedScan(program, 0, None, dumps({}), False)
+        tasks = planned(self.collection, self.partition_bytes, workforce_of(self.spark), cut=False)
+        if way(self._code.plan) == ROWS:
+            return over_tasks(self.spark, tasks, lambda number, parts: out(scan.items(parts), number), schema)
+        parts = over_tasks(self.spark, tasks, lambda number, own: one_row(number, scan.sent(own)), PACKED)
+
+        def finish(_: int, packed: bytes) -> Iterator[Any]:
+            yield from out(program.answered([packed]), 0)
 
         return put_together(parts, len(tasks), scan.combined, finish, schema)
 

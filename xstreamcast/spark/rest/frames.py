@@ -96,25 +96,42 @@ class Writer:
 
     def __init__(self, schema: str) -> None:
         self.schema = schema
-        self.names = [column.split()[0] for column in schema.split(", ")]
-        self.rows: list[tuple[Any, ...]] = []
+        fields = [column.split() for column in schema.split(", ")]
+        self.names = [name for name, _ in fields]
+        self.long = [number for number, (_, kind) in enumerate(fields) if kind in ("string", "binary")]
+        self._clear()
+
+    def _clear(self) -> None:
+        self.columns: list[list[Any]] = [[] for _ in self.names]
         self.size = 0
 
     def put(self, *values: Any) -> Iterator[Any]:
         """A row; a batch comes out now and then."""
-        self.rows.append(values)
-        self.size += 64
-        for value in values:
-            if isinstance(value, bytes | str):
-                self.size += len(value)
+        for column, value in zip(self.columns, values, strict=True):
+            column.append(value)
+        self.size += _ROW
+        for number in self.long:
+            if values[number] is not None:
+                self.size += len(values[number])
+        if self.size > _BATCH:
+            yield from self.out()
+
+    def extend(self, *columns: Sequence[Any]) -> Iterator[Any]:
+        """Rows, column by column, without nulls."""
+        for column, more in zip(self.columns, columns, strict=True):
+            column += more
+        self.size += _ROW * len(columns[0])
+        for number in self.long:
+            self.size += sum(map(len, columns[number]))
         if self.size > _BATCH:
             yield from self.out()
 
     def out(self) -> Iterator[Any]:
         """What is left."""
-        rows, self.rows, self.size = self.rows, [], 0
-        if rows:
-            yield from batches_of(dict(zip(self.names, zip(*rows, strict=True), strict=True)), self.schema)
+        columns = self.columns
+        self._clear()
+        yield from batches_of(dict(zip(self.names, columns, strict=True)), self.schema)
 
 
+_ROW: Final = 64
 _BATCH: Final = 4 << 20

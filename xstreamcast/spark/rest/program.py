@@ -20,6 +20,7 @@ from xstreamcast.run.library import Library
 from xstreamcast.run.query import Query, compile
 from xstreamcast.run.single_pass import PlanCode, PlanRun
 from xstreamcast.run.units import Evaluation, UnitRun, value_type
+from xstreamcast.spark.rest.collected_plan import collected_plan
 from xstreamcast.spark.rest.files import Document
 from xstreamcast.spark.rest.partials import Partial, RangeUnit, combined, merged
 from xstreamcast.spark.rest.projection import Projected, joined, projections
@@ -38,6 +39,12 @@ Values = dict[VarName, list[Item] | XStreamError]
 @lru_cache(maxsize=64)
 def _compiled(text: str, base_uri: str, names: tuple[str, ...]) -> Query:
     return compile(text, base_uri=base_uri, variables=names)
+
+
+@lru_cache(maxsize=64)
+def _collected(text: str, base_uri: str, names: tuple[str, ...]) -> PlanCode | None:
+    made = collected_plan(_compiled(text, base_uri, names).executable.program.module)
+    return None if made is None else PlanCode(made)
 
 
 @lru_cache(maxsize=64)
@@ -69,6 +76,8 @@ class Program:
     """Whether its plan is that for Spark's operators."""
     known: frozenset[VarName] = frozenset()
     """Units of that plan whose rows turned out to be few: they go to all tasks."""
+    collected: bool = False
+    """Whether its plan is that of a collection."""
 
     @property
     def query(self) -> Query:
@@ -81,12 +90,21 @@ class Program:
         return made is not None and made.spreads
 
     @property
+    def collection(self) -> str | None:
+        """The collection that it is spread over, if it can be."""
+        made = _collected(self.text, self.base_uri, self.names)
+        return None if made is None else made.plan.sources[0].uri
+
+    @property
     def relational_plan(self) -> Relational:
         return _knowing(self.text, self.base_uri, self.names, self.known)
 
     @property
     def code(self) -> PlanCode:
-        made = self.relational_plan.code if self.relational else self.query.plan()
+        if self.collected:
+            made = _collected(self.text, self.base_uri, self.names)
+        else:
+            made = self.relational_plan.code if self.relational else self.query.plan()
         assert made is not None, "a query without documents is not spread"
         return made
 
@@ -145,9 +163,8 @@ class Scan:
         (unit,) = self.step.units
         evaluation = self.program.evaluation(loads(self.values))
         work = UnitRun(evaluation, self.program.code.units[unit.variable])
-        with_uri = self.step.source.uri is not None
         for part in parts:
-            for batch in reported(range_batches(part, self.asked), self.step.source, with_uri):
+            for batch in reported(range_batches(part, self.asked), self.step.source.uri):
                 yield from work.items(batch.tree.root, cuts_of(batch))
 
     def partials(self, parts: Sequence[Range]) -> list[Partial]:
@@ -158,10 +175,9 @@ class Scan:
         works = {unit.variable: RangeUnit(evaluation, code.units[unit.variable]) for unit in step.units}
         counts = dict.fromkeys((unit.variable for unit in counted), 0)
         taking = [works[unit.variable] for unit in step.units if unit not in counted]
-        with_uri = step.source.uri is not None
         for part in parts:
             last: tuple[int, ...] = ()
-            for batch in reported(range_batches(part, self.asked), step.source, with_uri):
+            for batch in reported(range_batches(part, self.asked), step.source.uri):
                 cuts = cuts_of(batch)
                 for work in taking:
                     work.take(batch.tree.root, cuts)
@@ -192,9 +208,8 @@ class Scan:
 
     def projected(self, parts: Sequence[Range]) -> list[Projected]:
         """What some ranges have of the parts that the query looks at."""
-        source = self.step.source
         asked = Asked(self.step.targets, uri=self.uri)
-        return list(reported(projections(parts, asked), source, source.uri is not None))
+        return list(reported(projections(parts, asked), self.step.source.uri))
 
 
 def asked_for(step: Pass, uri: str | None, *, pieces: bool) -> Asked:
@@ -217,14 +232,14 @@ def nests(unit: Unit) -> Iterator[Path]:
         yield unit.nest.path
 
 
-def reported(found: Iterable[Any], source: Source, named: bool) -> Iterator[Any]:
+def reported(found: Iterable[Any], name: str | None) -> Iterator[Any]:
     """What a scan finds; if what is scanned is no XML, that is an error of fn:doc where the query named it."""
     try:
         yield from found
     except XMLError as failure:
-        if not named:
+        if name is None:
             raise
-        raise error("FODC0002", f"{source.uri}: {failure.message}", failure.place) from None
+        raise error("FODC0002", f"{name}: {failure.message}", failure.place) from None
 
 
 # ------------------------------------------------------------------------------------------------------ together

@@ -18,8 +18,8 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.walk import children, descendants
 from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.algebra import VarName
-from xstreamcast.plan.decompose.joins import is_safe
 from xstreamcast.plan.passes.dependence import LAST, POSITION, focus_of
+from xstreamcast.plan.passes.shapes import is_safe
 from xstreamcast.plan.passes.variables import binders
 
 _NOTHING: Final = ast.Sequence(())

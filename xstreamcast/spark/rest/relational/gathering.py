@@ -3,39 +3,35 @@
     Γ(a ++ b) = Γ(a) ⊕ Γ(b)            groups of equal keys: their columns' states merged, in document order
 
 A task has at most so many groups at a time; a group that comes several times is merged like one of several tasks. The
-groups of a task travel in lots: all whose keys come to one number, which is the same for equal keys, travel together.
-Of a group that is small the values of its columns travel as they are: they are added up once, where all have come. The
-body is evaluated when all of a group has come.
+groups of a task travel in lots: all whose keys come to one number, which is the same for equal keys, travel together,
+column by column. Of a group that is small the values of its columns travel as they are: they are added up once, where
+all have come (:mod:`~xstreamcast.spark.rest.relational.groups`).
 """
 
 from __future__ import annotations
 
 import pickle
+from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 from zlib import crc32
 
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.atomic import Item
-from xstreamcast.model.collation import Collation
+from xstreamcast.model.atomic import Item, Untyped
+from xstreamcast.model.collation import CODEPOINTS, Collation
 from xstreamcast.model.convert import atomize
 from xstreamcast.model.function import Array
-from xstreamcast.plan.algebra import Concat, Gather, Reduction, VarName
+from xstreamcast.plan.algebra import Concat, Gather, Reduction
 from xstreamcast.run.grouping import tuple_keys
 from xstreamcast.run.reductions import Counted, State
-from xstreamcast.run.runtime.values import group_hash
-from xstreamcast.run.units import Evaluation
-from xstreamcast.spark.rest.partials import Partial, add_partial, partial_of
+from xstreamcast.spark.rest.partials import Partial, partial_of
 from xstreamcast.spark.rest.relational.keys import coarse_key
 from xstreamcast.spark.rest.relational.lookups import AT_ONCE
-from xstreamcast.spark.rest.relational.placing import Place
-from xstreamcast.spark.rest.relational.sending import Columns, Received, sent_rows
-from xstreamcast.spark.transport import loads
+from xstreamcast.spark.rest.relational.sending import sent_rows
 
-Known = tuple[Hashable, ...]
-Sent = tuple[list[Item | None], list[Any], bytes | None]
-"""A group's keys, what its columns have (a count, values, or a :class:`Partial`), and the items of those kept."""
+Keys = list[Item | None]
 _LOTS: Final = 1 << 10
 """By so many numbers groups are told apart before their keys are looked at: a lot is what a task has in memory."""
 _FEW: Final = 32
@@ -52,8 +48,12 @@ class Form(Enum):
     STATE = "state"
 
 
-def form_of(reduction: Reduction, state: State) -> Form:
-    """The form of a column."""
+def forms_of(gather: Gather, fresh: Callable[[int], State]) -> list[Form]:
+    """The forms of the columns."""
+    return [_form(column.reduction, fresh(number)) for number, column in enumerate(gather.columns)]
+
+
+def _form(reduction: Reduction, state: State) -> Form:
     if isinstance(reduction, Concat):
         return Form.KEPT
     if isinstance(state, Counted):
@@ -61,16 +61,18 @@ def form_of(reduction: Reduction, state: State) -> Form:
     return Form.VALUES if state.part == "values" else Form.STATE
 
 
-class _Group:
-    """A group in the making: its keys, and what its columns have. ``number``: of its first tuple in the range."""
+@dataclass(slots=True)
+class Lot:
+    """Groups on their way, column by column."""
 
-    __slots__ = ("columns", "failures", "keys", "number")
-
-    def __init__(self, number: int, keys: list[Item | None], columns: list[Any]) -> None:
-        self.number = number
-        self.keys = keys
-        self.columns = columns
-        self.failures: dict[int, XStreamError] = {}
+    numbers: array[int]
+    """Of the first tuple of each, in its range."""
+    keys: list[Keys]
+    """Of each group all keys."""
+    columns: list[list[Any]]
+    """Of each column, what each group has: a count, values or a :class:`Partial`. None of a column that is kept."""
+    rows: list[bytes]
+    """What each group has of the columns that are kept, where there are any."""
 
 
 class Gathering:
@@ -78,46 +80,69 @@ class Gathering:
 
     def __init__(self, gather: Gather, collations: list[Collation], fresh: Callable[[int], State]) -> None:
         self.gather, self.collations, self.fresh = gather, collations, fresh
-        self.forms = [form_of(column.reduction, fresh(number)) for number, column in enumerate(gather.columns)]
-        self.groups: dict[Known, _Group] = {}
+        self.forms = forms_of(gather, fresh)
         self.count = 0
+        self._begin()
 
-    def add(self, row: Item) -> None:
-        """Take the next tuple."""
-        assert isinstance(row, Array)
-        values = row.members()
-        keys, known = tuple_keys(self.gather, self.collations, values)
-        group = self.groups.get(known)
-        if group is None:
-            group = self.groups[known] = _Group(self.count, keys, list(map(self._begun, range(len(self.forms)))))
-        self.count += 1
-        columns = group.columns
-        for number, items in enumerate(values[len(keys) :]):
-            form = self.forms[number]
-            if form is Form.COUNT:
-                columns[number] += len(items)
-            elif form is Form.KEPT:
-                columns[number] += items
-            elif number not in group.failures:
-                self._take(group, number, items)
+    def _begin(self) -> None:
+        self.groups: dict[tuple[Hashable, ...], int] = {}
+        """The number of each group, by what its keys have in common with those equal to them."""
+        self.numbers = array("q")
+        self.keys: list[Keys] = []
+        self.columns: list[list[Any]] = [[] for _ in self.forms]
+        self.failures: dict[tuple[int, int], XStreamError] = {}
+        """By column and group."""
 
-    def _begun(self, number: int) -> Any:
-        form = self.forms[number]
-        return 0 if form is Form.COUNT else self.fresh(number) if form is Form.STATE else []
+    def take(self, rows: Iterable[Item]) -> None:
+        """Take the next tuples."""
+        gather, collations, groups, columns = self.gather, self.collations, self.groups, self.columns
+        forms, width = list(enumerate(self.forms, len(gather.keys))), len(gather.keys)
+        keys: Keys
+        known: tuple[Hashable, ...]
+        by_text = collations == [CODEPOINTS]
+        for row in rows:
+            assert isinstance(row, Array)
+            values = row.members()
+            if by_text and len(values[0]) == 1 and type(values[0][0]) is Untyped:
+                known = (str(values[0][0]),)  # most are known by one text: what follows, of it
+                keys = [*known]
+            else:
+                keys, known = tuple_keys(gather, collations, values)
+            group = groups.get(known)
+            if group is None:
+                group = groups[known] = self._new(keys)
+            self.count += 1
+            for place, form in forms:
+                column = columns[place - width]
+                if form is Form.COUNT:
+                    column[group] += len(values[place])
+                elif form is Form.KEPT:
+                    column[group] += values[place]
+                else:
+                    self._take(column, group, place - width, values[place])
 
-    def _take(self, group: _Group, number: int, items: list[Item]) -> None:
-        held = group.columns[number]
+    def _new(self, keys: Keys) -> int:
+        self.numbers.append(self.count)
+        self.keys.append(keys)
+        for number, (form, column) in enumerate(zip(self.forms, self.columns, strict=True)):
+            column.append(0 if form is Form.COUNT else self.fresh(number) if form is Form.STATE else [])
+        return len(self.keys) - 1
+
+    def _take(self, column: list[Any], group: int, number: int, items: list[Item]) -> None:
+        if (number, group) in self.failures:
+            return
+        held = column[group]
         try:
             if isinstance(held, list):
                 if len(held) + len(items) <= _FEW:
                     held += atomize(items)
                     return
-                group.columns[number] = state = self.fresh(number)
+                column[group] = state = self.fresh(number)
                 state.add_part(held)
                 held = state
             held.add(items)
         except XStreamError as failure:  # for a body that asks for it
-            group.failures[number] = failure
+            self.failures[number, group] = failure
 
     @property
     def full(self) -> bool:
@@ -125,92 +150,34 @@ class Gathering:
 
     def out(self, *place: int) -> Iterator[tuple[int, bytes]]:
         """The groups so far, in lots, with their numbers; ``place``: of what they are made of in the document."""
-        groups = list(self.groups.values())
-        rows: list[bytes] | None = None
-        if Form.KEPT in self.forms:
-            kept = [number for number, form in enumerate(self.forms) if form is Form.KEPT]
-            rows = sent_rows([[group.columns[number] for number in kept] for group in groups], *place)
-        lots: dict[int, list[tuple[int, Sent]]] = {}
-        for number, group in enumerate(groups):
-            data = [self._sent(group, k) for k in range(len(self.forms))]
-            made: Sent = group.keys, data, None if rows is None else rows[number]
-            lot = crc32(coarse_key(group.keys, self.collations)) % _LOTS
-            lots.setdefault(lot, []).append((group.number, made))
-        self.groups = {}
+        columns = [self._sent(number, form) for number, form in enumerate(self.forms)]
+        kept = [column for column, form in zip(self.columns, self.forms, strict=True) if form is Form.KEPT]
+        rows = sent_rows([list(row) for row in zip(*kept, strict=True)], *place) if kept else []
+        lots: dict[int, list[int]] = {}
+        for group, keys in enumerate(self.keys):
+            lots.setdefault(crc32(coarse_key(keys, self.collations)) % _LOTS, []).append(group)
         for lot, own in lots.items():
+            made = Lot(
+                array("q", [self.numbers[group] for group in own]),
+                [self.keys[group] for group in own],
+                [[column[group] for group in own] for column in columns],
+                [rows[group] for group in own] if rows else [],
+            )
             # Atomic values and what sums are made of: nothing that has to be sent with care.
-            yield lot, pickle.dumps(own, pickle.HIGHEST_PROTOCOL)
+            yield lot, pickle.dumps(made, pickle.HIGHEST_PROTOCOL)
+        self._begin()
 
-    def _sent(self, group: _Group, number: int) -> Any:
-        if self.forms[number] is Form.KEPT:
-            return None
-        held = group.columns[number]
-        if isinstance(held, State):
-            return Partial(partial_of(held), failure=group.failures.get(number))
-        if number in group.failures:
-            state = self.fresh(number)
-            return Partial(partial_of(state), failure=group.failures[number])
-        return held
-
-
-# ------------------------------------------------------------------------------------------------------ together
-
-
-def groups_of(came: Iterable[tuple[int, bytes]], collations: list[Collation]) -> Iterator[tuple[Place, list[Sent]]]:
-    """A lot, from the parts it came from, in document order, as groups: the place of the first tuple, and all parts."""
-    made: dict[Known, tuple[Place, list[Sent]]] = {}
-    for of, packed in came:
-        for number, part in loads(packed):
-            known = tuple([group_hash(key, used) for key, used in zip(part[0], collations, strict=True)])
-            found = made.get(known)
-            if found is None:
-                found = made[known] = (of, number), []
-            found[1].append(part)
-    yield from made.values()
-
-
-class Body:
-    """The body of groups, evaluated."""
-
-    def __init__(self, evaluation: Evaluation, gather: Gather, fresh: Callable[[int], State]) -> None:
-        self.evaluation, self.gather, self.fresh = evaluation, gather, fresh
-        self.forms = [form_of(column.reduction, fresh(number)) for number, column in enumerate(gather.columns)]
-
-    def bind(self, parts: list[Sent]) -> None:
-        """The keys and columns of a group, from its parts in document order."""
-        give = self.evaluation.give
-        for key, value in zip(self.gather.keys, parts[0][0], strict=True):
-            give(key.var.expanded, [] if value is None else [value])
-        kept = iter(self._kept(parts)) if Form.KEPT in self.forms else iter(())
-        for number, (column, form) in enumerate(zip(self.gather.columns, self.forms, strict=True)):
-            if form is Form.KEPT:
-                give(column.variable, next(kept))
-            elif form is Form.COUNT:
-                give(column.variable, [sum([data[number] for _, data, _ in parts])])
-            else:
-                self._reduce(column.variable, number, [data[number] for _, data, _ in parts])
-
-    def _kept(self, parts: list[Sent]) -> Columns:
-        received = Received()
-        made: Columns = [[] for form in self.forms if form is Form.KEPT]
-        for _, _, rows in parts:
-            assert rows is not None
-            for items, more in zip(made, received.row(rows), strict=True):
-                items += more
-        received.arrange()
+    def _sent(self, number: int, form: Form) -> list[Any]:
+        """What a column has, in a form that travels."""
+        column = self.columns[number]
+        if form is Form.KEPT:
+            return [None] * len(column)
+        if form is Form.COUNT:
+            return column
+        made: list[Any] = [Partial(partial_of(held)) if isinstance(held, State) else held for held in column]
+        for (of, group), failure in self.failures.items():
+            if of == number:
+                held = made[group]
+                data = held.data if isinstance(held, Partial) else partial_of(self.fresh(number))
+                made[group] = Partial(data, failure=failure)
         return made
-
-    def _reduce(self, variable: VarName, number: int, data: list[Any]) -> None:
-        """Bind what a column comes to, or why to nothing."""
-        state = self.fresh(number)
-        try:
-            for each in data:
-                if isinstance(each, list):
-                    state.add_part(each)
-                    continue
-                add_partial(state, each)
-                if each.failure is not None and not state.settled:
-                    raise each.failure
-            self.evaluation.give(variable, state.value())
-        except XStreamError as failure:
-            self.evaluation.fail(variable, failure)

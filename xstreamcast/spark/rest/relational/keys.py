@@ -7,10 +7,11 @@ in every row. Where it does not tell, nothing is joined or sorted by keys.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from enum import Enum
 from itertools import product
 from math import inf
+from struct import Struct
 from typing import Any, Final
 
 from xstreamcast.errors import error
@@ -50,6 +51,11 @@ _CASTS: Final = {
     **dict.fromkeys(("string", "untypedAtomic", "anyURI", "token", "normalizedString", "NCName", "NMTOKEN"), Kind.TEXT),
     **dict.fromkeys(("integer", "decimal", "double", "int", "long", "nonNegativeInteger"), Kind.NUMBER),
 }
+_DOUBLE: Final = Struct(">d")
+_BITS: Final = Struct(">Q")
+_SIGN: Final = 1 << 63
+_ALL: Final = (1 << 64) - 1
+_WIDE: Final = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _MOMENTS: Final = frozenset(("date", "dateTime", "time"))
 
 
@@ -230,15 +236,28 @@ def order_key(value: Item | None, kind: Kind, empty_greatest: bool) -> bytes:
     if kind is Kind.TEXT and type(value) in TEXTUAL:
         return present + str(value).encode(errors="surrogatepass")  # UTF-8 keeps the order of the code points
     if kind is Kind.MOMENT and isinstance(value, dt.Moment):
-        return present + _ordered(Decimal(value.utc))
+        return present + _ordered(value.utc)
     if kind is not Kind.NUMBER or isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise error("XPTY0004", f"{describe(value)} is not what the key was taken for")
     if isinstance(value, float) and value != value:
         return not_a_number
-    return present + _ordered(Decimal(value))
+    return present + _ordered(value)
 
 
-def _ordered(value: Decimal) -> bytes:
+def _ordered(value: float | Decimal) -> bytes:
+    """A number of any type, exactly: the nearest double, whose bits order with a change of signs, and what is left."""
+    try:
+        double = float(value) + 0.0  # -0.0 equals 0.0
+    except OverflowError:
+        double = inf if value > 0 else -inf
+    (bits,) = _BITS.unpack(_DOUBLE.pack(double))
+    nearest: bytes = _BITS.pack(bits ^ _ALL if bits & _SIGN else bits | _SIGN)
+    if double - double != 0.0:  # infinite, or nearer to that than to any double
+        return nearest + _digits(Decimal(value))
+    return nearest + (b"\1" if double == value else _digits(_WIDE.subtract(Decimal(value), Decimal(double))))
+
+
+def _digits(value: Decimal) -> bytes:
     """A number, exactly: its sign, its exponent, its digits; a negative one with all bits turned over."""
     if value == 0:
         return b"\1"

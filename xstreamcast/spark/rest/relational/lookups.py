@@ -271,7 +271,7 @@ class Found:
         if self.lots:
             self._open()
         if not all(values):
-            return self._reduced([])
+            return self._nothing
         if len(values) == 1 and len(values[0]) == 1 and type(values[0][0]) in TEXTUAL and self.columns[0].textual:
             # Texts are equal or not: there is no type to ask for, and no error.
             (value,) = values[0]
@@ -286,6 +286,11 @@ class Found:
     def columns(self) -> list[_Column]:
         """How rows are found, when all have come."""
         return [_Column(self.rows, number) for number in range(len(self.group.keys))]
+
+    @cached_property
+    def _nothing(self) -> list[Item]:
+        """What no rows come to."""
+        return self.fresh().value()
 
     def _unknown(self) -> list[Item]:
         raise error("XSC0081", "a group is looked up that was not asked for")
@@ -308,6 +313,8 @@ class Found:
     def _reduced(self, rows: list[Row]) -> list[Item]:
         if isinstance(self.group.inner, Concat):
             return [item for row in rows for item in row.value]  # type: ignore[union-attr]  # items, of these
+        if not rows:
+            return self._nothing
         state = self.fresh()
         for row in rows:
             if not isinstance(row.value, Partial):
@@ -323,7 +330,7 @@ class Asking(Found):
     """The same in a round that asks: what has not come is not there yet."""
 
     def _unknown(self) -> list[Item]:
-        return self._reduced([])
+        return self._nothing
 
 
 def _once(rows: list[Row]) -> list[Row]:

@@ -23,10 +23,9 @@ from xstreamcast.spark.rest.frames import PACKED, Writer, in_order, one_row, ove
 from xstreamcast.spark.rest.partials import Partial, RangeUnit
 from xstreamcast.spark.rest.program import Program
 from xstreamcast.spark.rest.relational.asks import Asks
-from xstreamcast.spark.rest.relational.gathering import Sent, groups_of
 from xstreamcast.spark.rest.relational.keys import Kind, failure_key
 from xstreamcast.spark.rest.relational.lookups import sent
-from xstreamcast.spark.rest.relational.placing import Place, Placing, Sorting, keyed_columns, placed_columns
+from xstreamcast.spark.rest.relational.placing import Place, Placed, Placing, Sorting, keyed_columns, placed_columns
 from xstreamcast.spark.rest.relational.plan import Relational
 from xstreamcast.spark.rest.relational.sending import Received
 from xstreamcast.spark.rest.relational.work import Block, Work, fresh_of
@@ -45,10 +44,6 @@ _LOTS: Final = "unit int, part int, first long, packed binary"
 """A lot that is null: there are too many."""
 _GROUPS: Final = "key int, part int, turn int, packed binary"
 _TOLD: Final = "kind string, value string"
-_ASK_TOGETHER: Final = 256
-"""Groups that are a block where they look something up."""
-_SENT_TOGETHER: Final = 1024
-"""Groups whose results are written together."""
 
 Batches = Iterator[Iterator[Item]]
 Consume = Callable[[int, Work, Evaluation, Batches], Iterator[Any]]
@@ -213,8 +208,8 @@ class Operators:
             def keyed(part: int, work: Work, evaluation: Evaluation, batches: Batches) -> Iterator[Any]:
                 sorting, count = Sorting(work.plan.specs(unit), kinds, told), 0
                 for items in batches:
-                    rows = [((part, count + k), [item]) for k, item in enumerate(items)]
-                    yield from sorting.rows(rows)
+                    rows = [[item] for item in items]
+                    yield from sorting.rows([(part, count + k) for k in range(len(rows))], rows)
                     count += len(rows)
                 yield from sorting.out.out()
 
@@ -233,8 +228,7 @@ class Operators:
         def gathering(part: int, work: Work, evaluation: Evaluation, batches: Batches) -> Iterator[Any]:
             out, groups, turn = Writer(_GROUPS), work.gathering(evaluation), 0
             for items in batches:
-                for item in items:
-                    groups.add(item)
+                groups.take(items)
                 if groups.full:
                     for key, packed in groups.out(part, turn):
                         yield from out.put(key, part, turn, packed)
@@ -245,10 +239,9 @@ class Operators:
 
         def asking(batches: Iterable[Any]) -> Iterator[Any]:
             evaluation, out = work.evaluation(), Writer(_ASKS)
-            met = _met(batches, work)
-            while some := list(islice(met, _ASK_TOGETHER)):
-                block, keys = work.group_block(evaluation, some)
-                yield from _asks(out, *some[0][0], block, keys)
+            for groups in work.met(evaluation, _rows(batches, "key", "part", "packed")):
+                block = Block(dumps(groups))
+                yield from _asks(out, *groups.places[0], block, work.groups_ask(evaluation, block))
             yield from out.out()
 
         def again(batches: Iterable[Any]) -> Iterator[Any]:
@@ -259,18 +252,19 @@ class Operators:
 
         def met_groups(batches: Iterable[Any]) -> Iterator[Any]:
             evaluation = work.evaluation()
-            return evaluated(work.group_items(evaluation, _met(batches, work)))
+            came = _rows(batches, "key", "part", "packed")
+            return evaluated(work.group_items(evaluation, work.met(evaluation, came)))
 
         def joined_groups(batches: Iterable[Any]) -> Iterator[Any]:
             evaluation = work.evaluation()
             return evaluated(chain.from_iterable(work.block_items(evaluation, block) for _, block in _blocks(batches)))
 
-        def evaluated(groups: Iterator[tuple[Place, list[Item]]]) -> Iterator[Any]:
+        def evaluated(groups: Iterable[Placed]) -> Iterator[Any]:
             out: Placing | Sorting = (
                 Placing(told) if gather.order is None else Sorting(work.plan.specs(unit), kinds, told)
             )
-            while some := list(islice(groups, _SENT_TOGETHER)):
-                yield from out.rows(some)
+            for places, results in groups:
+                yield from out.rows(places, results)
             yield from out.out.out()
 
         schema = placed_columns(told) if gather.order is None else keyed_columns(kinds, told)
@@ -383,10 +377,3 @@ def _blocks(batches: Iterable[Any]) -> Iterator[tuple[Place, Block]]:
             else:
                 block.rows[unit, of, place] = packed
         yield (part, number), block
-
-
-def _met(batches: Iterable[Any], work: Work) -> Iterator[tuple[Place, list[Sent]]]:
-    """The groups of a partition that is sorted by coarse key, part and turn."""
-    collations = work.collations()
-    for _, own in groupby(_rows(batches, "key", "part", "packed"), key=itemgetter(0)):
-        yield from groups_of(((part, packed) for _, part, packed in own), collations)

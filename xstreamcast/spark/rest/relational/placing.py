@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import compress, repeat
 from typing import Any, Final
 
 from xstreamcast.errors import error
@@ -17,6 +17,8 @@ from xstreamcast.spark.transport import columns, dumps
 
 Place = tuple[int, int]
 """The part of the document that a row is from, and its number there."""
+Placed = tuple[list[Place], list[list[Item]]]
+"""Places, and what is in each."""
 _PLACES: Final = "part int, place long, number long"
 """``number``: where one place has several rows."""
 
@@ -36,17 +38,6 @@ def _given(told: bool) -> str:
     return "kind string, value string" if told else "row binary"
 
 
-def given(results: Sequence[list[Item]], told: bool, name: Place) -> Iterator[list[tuple[Any, ...]]]:
-    """What each result becomes: rows of its items' texts, or one row of all items; ``name`` is of these results."""
-    if not told:
-        for items, packed in zip(results, sent_rows([[items] for items in results], *name), strict=True):
-            yield [(packed,)] if items else []
-        return
-    texts = zip(*columns([item for items in results for item in items]), strict=True)
-    for items in results:
-        yield list(islice(texts, len(items)))
-
-
 class Placing:
     """Results in their places."""
 
@@ -54,12 +45,9 @@ class Placing:
         self.told = told
         self.out = Writer(placed_columns(told))
 
-    def rows(self, found: list[tuple[Place, list[Item]]]) -> Iterator[Any]:
+    def rows(self, places: Sequence[Place], results: Sequence[list[Item]]) -> Iterator[Any]:
         """Some results that follow each other."""
-        made = given([items for _, items in found], self.told, found[0][0])
-        for (place, _), rows in zip(found, made, strict=True):
-            for number, row in enumerate(rows):
-                yield from self.out.put(*place, number, *row)
+        return _put(self.out, places, (), results, self.told)
 
 
 class Sorting:
@@ -69,31 +57,63 @@ class Sorting:
         self.specs, self.kinds, self.told = specs, kinds, told
         self.out = Writer(keyed_columns(kinds, told))
 
-    def rows(self, found: list[tuple[Place, list[Item]]]) -> Iterator[Any]:
+    def rows(self, places: Sequence[Place], found: Sequence[list[Item]]) -> Iterator[Any]:
         """Of some places, arrays of keys and what they give."""
-        values: list[tuple[Place, list[Item | None]]] = []
+        own: list[Place] = []
+        keys: list[list[Item | None]] = [[] for _ in self.specs]
         results: list[list[Item]] = []
-        for place, rows in found:
+        for place, rows in zip(places, found, strict=True):
             for row in rows:
                 assert isinstance(row, Array)
-                *keys, items = row.members()
-                for key in keys:
+                members = row.members()
+                for key, column in zip(members, keys, strict=False):
                     if len(key) > 1:
                         raise error("XPTY0004", f"a key of order by has {len(key)} items")
-                values.append((place, [key[0] if key else None for key in keys]))
-                results.append(items)
-        last, number = None, 0
-        for (place, own), made in zip(values, given(results, self.told, found[0][0]) if found else (), strict=True):
-            number = number if place == last else 0
-            last, keyed = place, self._keys(own)  # it may fail, also where nothing comes of the row
-            for each in made:
-                yield from self.out.put(*place, number, *keyed, *each)
-                number += 1
+                    column.append(key[0] if key else None)
+                own.append(place)
+                results.append(members[-1])
+        return _put(self.out, own, self._keys(keys), results, self.told)
 
-    def _keys(self, keys: list[Item | None]) -> list[bytes]:
+    def _keys(self, keys: list[list[Item | None]]) -> list[list[bytes]]:
+        """Columns of bytes; to make them may fail, also where nothing comes of a row."""
         if self.kinds is None:
-            return [dumps(keys)]
+            return [[dumps(row) for row in zip(*keys, strict=True)]]
         return [
-            order_key(key, kind, spec.empty_greatest)
-            for key, kind, spec in zip(keys, self.kinds, self.specs, strict=True)
+            [order_key(key, kind, spec.empty_greatest) for key in column]
+            for column, kind, spec in zip(keys, self.kinds, self.specs, strict=True)
         ]
+
+
+def _put(
+    out: Writer, places: Sequence[Place], keys: Sequence[list[bytes]], results: Sequence[list[Item]], told: bool
+) -> Iterator[Any]:
+    """What results become: rows of their items' texts, or one row of all items. Rows of one place are numbered."""
+    if not places:
+        return
+    given: tuple[Sequence[Any], ...]
+    if told:
+        counts = [len(items) for items in results]
+        given = columns([item for items in results for item in items])
+    else:
+        counts = [1 if items else 0 for items in results]
+        packed = sent_rows([[items] for items in results], *places[0])
+        given = (list(compress(packed, counts)),)
+    rows = range(len(places)) if counts.count(1) == len(counts) else list(_repeated(counts))
+    if len(rows) < len(places) or rows != range(len(places)):
+        places, keys = [places[row] for row in rows], [[key[row] for row in rows] for key in keys]
+    parts, numbers = zip(*places, strict=True) if places else ((), ())
+    yield from out.extend(parts, numbers, _numbers(places), *keys, *given)
+
+
+def _repeated(counts: Sequence[int]) -> Iterator[int]:
+    for row, count in enumerate(counts):
+        yield from repeat(row, count)
+
+
+def _numbers(places: Sequence[Place]) -> Sequence[int]:
+    """Numbers of rows, beginning anew with each place; those of one follow each other."""
+    made = [0] * len(places)
+    for row in range(1, len(places)):
+        if places[row] == places[row - 1]:
+            made[row] = made[row - 1] + 1
+    return made

@@ -36,13 +36,13 @@ from xstreamcast.plan.decompose.plan import plan, targets
 from xstreamcast.plan.passes.variables import free
 from xstreamcast.plan.projection.project import merge, project
 from xstreamcast.run.continuous.adjust.collect import specs_of
-from xstreamcast.run.evaluate import Executable
 from xstreamcast.run.runtime.order import OrderSpec
 from xstreamcast.run.single_pass import PlanCode
-from xstreamcast.run.units import UnitCode, plan_name
+from xstreamcast.run.units import UnitCode
 from xstreamcast.scan.automaton import Target
 from xstreamcast.scan.path import Path
 from xstreamcast.spark.rest.relational.asks import Asks, Unaskable, asks_of
+from xstreamcast.spark.rest.relational.groups import BodyCode
 from xstreamcast.spark.rest.relational.keys import Kind, kind_of, kinds_in
 from xstreamcast.spark.rest.relational.narrowing import narrowed
 
@@ -71,13 +71,7 @@ class Part:
     """A unit in the process of a task: its programs, and those of the body of its groups."""
 
     def __init__(self, code: UnitCode, gather: Gather | None, asks: Asks | None, body_asks: Asks | None) -> None:
-        self.code, self.asks, self.body_asks = code, asks, body_asks
-        self.body: Executable | None = None
-        self._declared: list[ast.VariableDecl] = []
-        if gather is not None:
-            names = [key.var.expanded for key in gather.keys] + [column.variable for column in gather.columns]
-            self._declared = [ast.VariableDecl(plan_name(name), None, None, external=True) for name in names]
-            self.body = code.parts.compile(gather.body, *self._declared)
+        self.code, self.gather, self.asks, self.body_asks = code, gather, asks, body_asks
 
     @cached_property
     def asking(self) -> UnitCode:
@@ -86,10 +80,17 @@ class Part:
         return UnitCode(self.code.parts, replace(self.code.unit, items=self.asks.expr, reduction=Concat(), nest=None))
 
     @cached_property
-    def body_asking(self) -> Executable:
-        """The program of what the body of a group asks for."""
+    def body(self) -> BodyCode:
+        """The body of a group."""
+        assert self.gather is not None
+        return BodyCode(self.code.parts, self.gather, self.gather.body)
+
+    @cached_property
+    def body_asking(self) -> BodyCode:
+        """What the body of a group asks for."""
+        assert self.gather is not None
         assert self.body_asks is not None
-        return self.code.parts.compile(self.body_asks.expr, *self._declared)
+        return BodyCode(self.code.parts, self.gather, self.body_asks.expr)
 
 
 class Relational:

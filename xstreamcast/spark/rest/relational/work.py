@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from xstreamcast.errors import XStreamError
@@ -18,10 +19,11 @@ from xstreamcast.spark.rest.program import Program, asked_for, reported
 from xstreamcast.spark.rest.projection import Projected, joined, packed
 from xstreamcast.spark.rest.ranges import Range, range_batches
 from xstreamcast.spark.rest.relational.asks import Asks
-from xstreamcast.spark.rest.relational.gathering import Body, Gathering, Sent
+from xstreamcast.spark.rest.relational.gathering import Gathering, forms_of
+from xstreamcast.spark.rest.relational.groups import Body, Groups, met
 from xstreamcast.spark.rest.relational.keys import asked_keys, failure_key
 from xstreamcast.spark.rest.relational.lookups import Asking, Found, Lots
-from xstreamcast.spark.rest.relational.placing import Place
+from xstreamcast.spark.rest.relational.placing import Placed
 from xstreamcast.spark.rest.relational.plan import Relational
 from xstreamcast.spark.transport import dumps, loads
 
@@ -112,7 +114,7 @@ class Work:
         step = self.plan.scan(self.variable, *others)
         asked = asked_for(step, self.uri, pieces=False)
         for part in parts:
-            yield from reported(range_batches(part, asked), step.source, step.source.uri is not None)
+            yield from reported(range_batches(part, asked), step.source.uri)
 
     def by_batch(self, evaluation: Evaluation, parts: Sequence[Range]) -> Iterator[Iterator[Item]]:
         """The unit's items, batch by batch, where nothing is joined."""
@@ -180,10 +182,8 @@ class Work:
 
     def fresh(self, evaluation: Evaluation) -> Callable[[int], State]:
         """What makes the state of a column of groups."""
-        body, gather = self.plan.part(self.variable).body, self.gather
-        assert body is not None
-        context = evaluation.context(body)
-        kept = [state_of(column.reduction, context, [], None) for column in gather.columns]
+        context = evaluation.context(self.plan.part(self.variable).body.function)
+        kept = [state_of(column.reduction, context, [], None) for column in self.gather.columns]
         return lambda number: kept[number].copied()
 
     def collations(self) -> list[Collation]:
@@ -195,40 +195,33 @@ class Work:
         return Gathering(self.gather, self.collations(), self.fresh(evaluation))
 
     def body(self, evaluation: Evaluation) -> Body:
-        return Body(evaluation, self.gather, self.fresh(evaluation))
+        context = evaluation.context(self.plan.part(self.variable).body.function)
+        return Body(evaluation, self.gather, self.fresh(evaluation), context)
 
-    def group_block(self, evaluation: Evaluation, groups: list[tuple[Place, list[Sent]]]) -> tuple[Block, list[str]]:
-        """Groups that look something up, and the keys they ask for."""
-        block = Block(dumps(groups))
-        return block, self.groups_ask(evaluation, block)
+    def met(self, evaluation: Evaluation, came: Iterable[tuple[int, int, bytes]]) -> Iterator[Groups]:
+        """The groups of lots that are sorted by their numbers, by part and turn."""
+        return met(came, self.collations(), forms_of(self.gather, self.fresh(evaluation)))
 
     def groups_ask(self, evaluation: Evaluation, block: Block) -> list[str]:
         """What a block of groups asks for, with what has come so far."""
-        part, body = self.plan.part(self.variable), self.body(evaluation)
+        part = self.plan.part(self.variable)
         assert part.body_asks is not None
         self.look(evaluation, part.body_asks, block, Asking)
-        asked: list[Item] = []
-        for _, parts in loads(block.outer):
-            body.bind(parts)
-            asked += evaluation.run(part.body_asking)
+        asked = chain.from_iterable(self.body(evaluation).items(part.body_asking, loads(block.outer)))
         return self.new_keys(part.body_asks, block, asked)
 
-    def group_items(
-        self, evaluation: Evaluation, groups: Iterable[tuple[Place, list[Sent]]]
-    ) -> Iterator[tuple[Place, list[Item]]]:
+    def group_items(self, evaluation: Evaluation, several: Iterable[Groups]) -> Iterator[Placed]:
         """What the bodies of groups give."""
         part, body = self.plan.part(self.variable), self.body(evaluation)
-        assert part.body is not None
-        for place, parts in groups:
-            body.bind(parts)
-            yield place, list(evaluation.run(part.body))
+        for groups in several:
+            yield groups.places, list(body.items(part.body, groups))
 
-    def block_items(self, evaluation: Evaluation, block: Block) -> Iterator[tuple[Place, list[Item]]]:
+    def block_items(self, evaluation: Evaluation, block: Block) -> Iterator[Placed]:
         """The same of a block of groups for which all has come."""
         part = self.plan.part(self.variable)
         assert part.body_asks is not None
         self.look(evaluation, part.body_asks, block, Found)
-        return self.group_items(evaluation, loads(block.outer))
+        return self.group_items(evaluation, (loads(block.outer),))
 
 
 def bind(plan: Relational, evaluation: Evaluation, variable: VarName, value: list[Item] | XStreamError | Rows) -> None:
