@@ -61,7 +61,7 @@ def play(seed: int) -> Played:
     cuts = [0, *sorted(r.choices(range(len(case.steps) + 1), k=BATCHES - 1)), len(case.steps)]
     steps = tuple(case.steps[at:end] for at, end in pairwise(cuts))
     numbers: dict[str, int] = {}
-    batches = tuple([row for step in part for row in _rows(step, numbers)] for part in steps)
+    batches = tuple([row for step in part for row in step_rows(step, numbers)] for part in steps)
     late = {"": 36 * 3600.0} if case.clock == "event" and r.random() < 0.25 else None
     job = Job(
         (case.query,), (f"case{seed}",), emit=EMISSIONS[seed % 3], lateness=late,
@@ -98,7 +98,7 @@ def embedded(played: Played) -> list[Said]:
     return said
 
 
-def _rows(step: Step, numbers: dict[str, int]) -> Iterator[Row]:
+def step_rows(step: Step, numbers: dict[str, int]) -> Iterator[Row]:
     if step.tick is not None:
         yield tick_row(parse_instant(step.tick))
         return

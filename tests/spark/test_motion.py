@@ -38,7 +38,7 @@ def run(motion: Any, **given: Any) -> list[tuple[int, list[str]]]:
         **given,
     )
     try:
-        assert running.wait(240)
+        assert running.wait(300)
     finally:
         running.stop()
     return seen
@@ -104,7 +104,7 @@ def test_an_error_is_the_answer_while_it_lasts_in_the_table_too(spark: Any, tmp_
 
     running = motion.start(display=look, table=table, make_sinks=lambda *_: [Looking()], available_now=True)
     try:
-        assert running.wait(120)
+        assert running.wait(300)
     finally:
         running.stop()
     assert seen == ["5", "error FORG0001", "5 6"]
@@ -179,7 +179,7 @@ def test_the_plan_names_the_steps_and_the_listener_uses_their_names(spark: Any, 
     running = motion.start(available_now=True)
     assert "answer: s1" in running.query.name
     try:
-        assert running.wait(120)
+        assert running.wait(300)
     finally:
         running.stop()
     assert running.figures.rows == 3
@@ -199,14 +199,14 @@ def test_what_fails_in_an_operator_or_in_a_sink_is_raised_as_it_was(spark: Any, 
 
     running = continuous(spark, 'count(stream("s")//item)', {"s": str(feed)}).start(display=broken, available_now=True)
     with pytest.raises(ValueError, match="the screen is broken"):
-        running.wait(120)
+        running.wait(300)
     running.stop()
     structure = '<tag id="1" name="list" type="snapshot"><tag id="2" name="item" type="filler"/></tag>'
     put(feed, 2, Replace(region=0, content=b'<list><stream:hole id="1"/><stream:mutable id="9"/></list>'))
     spread = continuous(spark, 'count(stream("s")//item)', {"s": str(feed)}, structures=structure, bucket_records=1)
     running = spread.start(available_now=True)
     with pytest.raises(XStreamError, match="XSC0069"):
-        running.wait(120)
+        running.wait(300)
     running.stop()
 
 
@@ -224,7 +224,7 @@ def test_the_wall_clock_goes_on_although_nothing_comes(spark: Any, tmp_path: Pat
     motion = continuous(spark, 'string(now()), count(stream("s")/list)', {"s": str(feed)}, clock="wall")
     running = motion.start(display=look)
     try:
-        assert twice.wait(120), running.query.exception()
+        assert twice.wait(300), running.query.exception()
     finally:
         running.stop()
     assert all(answer.endswith("Z 1") for answer in seen)

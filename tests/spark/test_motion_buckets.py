@@ -224,25 +224,28 @@ def test_on_spark_the_buckets_say_what_the_embedded_engine_says(
 
     streams = write_streams(tmp_path, 3, {generator: GENERATORS[generator]})
     structures = import_module(f"xstreamcast.generate.{generator}").GENERATOR.structures
-    motion = on_spark(
-        spark, text, streams, structures=structures, options={"maxFilesPerTrigger": "1"}, bucket_records=3
-    )
-    assert last in motion.plan()
+    expected = [answers[0] for answers in embedded_answers({"answer": text}, streams, 3)]
+    held_up = [Path(folder, "002.xml") for folder in streams.values()]
+    for file in held_up:
+        file.rename(file.with_name(f".{file.name}"))
     seen: list[str] = []
-    running = motion.start(
-        display=lambda answers: seen.append(spoken(answers.queries[0].told())),
-        checkpoint=tmp_path / "state",
-        available_now=True,
-    )
-    try:
-        assert running.wait(240)
-    finally:
-        running.stop()
-    assert seen == [answers[0] for answers in embedded_answers({"answer": text}, streams, 3)]
+    motions = []  # the first stays: so the second has workers of its own, and must read what is saved
+    for goes_on in (False, True):
+        if goes_on:
+            for file in held_up:
+                file.with_name(f".{file.name}").rename(file)
+        limit = {"maxFilesPerTrigger": "1"}
+        motions.append(on_spark(spark, text, streams, structures=structures, options=limit, bucket_records=3))
+        assert last in motions[-1].plan()
+        running = motions[-1].start(
+            display=lambda answers: seen.append(spoken(answers.queries[0].told())),
+            checkpoint=tmp_path / "state",
+            available_now=True,
+        )
+        try:
+            assert running.wait(300)
+        finally:
+            running.stop()
+    assert seen == expected
     assert seen[-1]
-    again = motion.start(checkpoint=tmp_path / "state", available_now=True)
-    try:
-        assert again.answer() == seen[-1]
-        assert again.wait(120)
-    finally:
-        again.stop()
+    assert running.answer() == seen[-1]

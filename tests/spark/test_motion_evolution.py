@@ -129,7 +129,7 @@ def test_spark_goes_on_from_a_checkpoint_of_the_first_format(spark: Any, tmp_pat
     running = motion.start(checkpoint=tmp_path / "state", table=tmp_path / "table.db", available_now=True)
     try:
         assert running.answer() == "<big>6</big><big>8</big><big>9</big>", "as it was when it was stopped"
-        assert running.wait(240)
+        assert running.wait(300)
         assert running.answer() == "<big>8</big><big>9</big><big>11</big>"
         assert running.answers.n == 10
     finally:

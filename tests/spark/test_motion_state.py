@@ -254,6 +254,50 @@ def test_a_stream_behind_the_others_is_not_late_because_its_past_was_compacted()
     assert seen == ["2"] * 4
 
 
+def answers_of(job: Job, *stream: str) -> list[str]:
+    """What is told after each change of a stream, by another worker each time."""
+    store, sink, seen = MemoryStore(), Materialiser(), list[str]()
+    for change in stream:
+        state._ENGINES.clear()
+        for row in changes(list(advance(job, store, rows_of(change)))):
+            sink.apply(item_of(row))
+        seen.append(sink.text())
+    head = read_head(store)
+    assert head is not None
+    assert head.parts, "it has been compacted"
+    return seen
+
+
+def test_what_came_too_late_for_an_update_stream_is_not_in_the_base_which_has_its_whole_log() -> None:
+    structure = """<stream:structure><tag id="1" name="r" type="snapshot"><tag id="2" name="a" type="event"/>
+        <tag id="3" name="c" type="snapshot"/></tag></stream:structure>"""
+    job = Job(('stream("s")//a/string()',), ("answer",), {"s": structure}, lateness={"": 60.0}, **EAGER_COMPACTION)
+    seen = answers_of(
+        job,
+        '<stream:filler id="0" tsid="1"><r><stream:hole id="1" tsid="2"/>'
+        '<stream:mutable id="9"><c/></stream:mutable></r></stream:filler>',
+        '<stream:filler id="1" tsid="2" validTime="2003-11-05T00:00:00"><a>in time</a></stream:filler>',
+        '<stream:filler id="1" tsid="2" validTime="2003-11-01T00:00:00"><a>late</a></stream:filler>',
+        '<stream:filler id="1" tsid="2" validTime="2003-11-06T00:00:00"><a>now</a></stream:filler>',
+        '<stream:filler id="1" tsid="2" validTime="2003-11-07T00:00:00"><a>then</a></stream:filler>',
+    )
+    assert seen == ["", "in time", "in time", "in time now", "in time now then"]
+
+
+def test_what_was_removed_is_not_an_open_hole_after_compaction() -> None:
+    job = Job(('count(stream("s")//a)',), ("answer",), emit="certain", **EAGER_COMPACTION)
+    seen = answers_of(
+        job,
+        '<stream:filler id="0"><r><stream:hole id="1"/><stream:hole id="2"/></r></stream:filler>',
+        '<stream:filler id="1"><a/></stream:filler>',
+        '<stream:remove id="1"/>',
+        '<stream:filler id="2"><a/></stream:filler>',
+        '<stream:filler id="2"><a/><a/></stream:filler>',
+        '<stream:filler id="1"><a/></stream:filler>',
+    )
+    assert seen == ["", "", "", "1", "2", "3"]
+
+
 def credit_rows(updates: int) -> list[Row]:
     """Credit cards, each change a row."""
     made = GENERATOR.changes(0.003, 1, updates)

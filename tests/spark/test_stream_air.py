@@ -89,8 +89,8 @@ def test_micro_batches_hold_every_record_once_whatever_is_read_again(tmp_path: P
     assert reader.latestOffset(at, limit) == at  # the server is away: nothing is new
 
 
-def test_another_log_of_that_name_is_refused(tmp_path: Path) -> None:
-    with broadcasting(tmp_path / "one") as (port, put):
+def test_another_log_of_that_name_is_refused(tmp_path: Path, own_port: int) -> None:
+    with broadcasting(tmp_path / "one", own_port) as (port, put):
         put([STRUCTURE, *CHANGES[:5]])
         reader = LogStreamReader({"path": f"xcast://127.0.0.1:{port}/goods"})
         at = reader.initialOffset()

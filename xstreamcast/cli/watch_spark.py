@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from xstreamcast.cli.own_spark import own_spark, undisturbed
+from xstreamcast.cli.interrupts import held
+from xstreamcast.cli.own_spark import own_spark
 from xstreamcast.cli.watch_warnings import Warned
 from xstreamcast.errors import Place
 
@@ -104,7 +105,7 @@ def _run(
     except KeyboardInterrupt:
         interrupted = True
     finally:
-        with undisturbed():
+        with held():
             running.stop()
             warned.close()
     return interrupted
@@ -112,11 +113,39 @@ def _run(
 
 def _wait(running: Running, following: Following, until_idle: float | None) -> None:
     """Until Spark ends by itself, all streams have ended, or nothing has come for so long."""
+    idleness = following.idleness
     while not running.wait(_LOOK):
         if running.answers.ended:
             return
-        if until_idle is not None and time.monotonic() - following.since > until_idle:
-            return
+        if until_idle is not None:
+            if running.is_idle:
+                idleness.goes_on()
+            if idleness.seconds > until_idle:
+                return
+
+
+class Idleness:
+    """For how long nothing has come: from when Spark first looked, or from the last micro-batch with changes, to when
+    it was last seen that there was no more. While Spark starts, or has a batch at hand, nobody knows.
+    """
+
+    def __init__(self) -> None:
+        self._begin: float | None = None
+        self._end = 0.0
+
+    @property
+    def seconds(self) -> float:
+        return 0.0 if self._begin is None else self._end - self._begin
+
+    def goes_on(self) -> None:
+        """There is nothing new now."""
+        self._end = time.monotonic()
+        if self._begin is None:
+            self._begin = self._end
+
+    def begins(self) -> None:
+        """Something has come, until now."""
+        self._begin = self._end = time.monotonic()
 
 
 class Following:
@@ -126,12 +155,17 @@ class Following:
         self.sinks = list(sinks)
         self.report = report
         self.warned = warned
-        self.since = time.monotonic()
+        self.idleness = Idleness()
+        self._n = 0
 
     def take(self, batch: Batch, answers: Answers, told: list[list[Emitted]]) -> None:
         from xstreamcast.model.diagnostic import Diagnostic
 
-        self.since = time.monotonic()
+        if answers.n != self._n or batch.put_aside:
+            self._n = answers.n
+            self.idleness.begins()
+        else:  # the time has come, of a wall clock
+            self.idleness.goes_on()
         self.warned.say(answers.warnings)
         for row in batch.put_aside:
             found = json.loads(row["content"])

@@ -373,6 +373,11 @@ class Running:
         """The answer of a query after the last micro-batch; raises the error that it is."""
         return self.answers.queries[number].text()
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether Spark has looked for something new and has found nothing."""
+        return self.figures.looked and not self.query.status["isDataAvailable"]
+
     def wait(self, seconds: float | None = None) -> bool:
         """Until it ends by itself, or so long; whether it has ended. Raises what made it fail."""
         from pyspark.errors import PySparkException

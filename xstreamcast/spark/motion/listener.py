@@ -28,6 +28,8 @@ class Figures:
     operators: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By operator, as Spark calls it, with the step of ``explain`` in front: rows and bytes of its state."""
     durations: deque[float] = field(default_factory=lambda: deque(maxlen=10_000))
+    looked: bool = False
+    """Whether Spark has looked for something to do: a batch is done, or there was none."""
     failure: str | None = None
     ended: threading.Event = field(default_factory=threading.Event)
 
@@ -45,6 +47,7 @@ class Listening(StreamingQueryListener):  # type: ignore[misc]  # mypy does not 
 
     def onQueryIdle(self, event: Any) -> None:
         if str(event.runId) == self.run:
+            self.figures.looked = True
             self.figures.rows_per_second = 0.0
 
     def onQueryProgress(self, event: Any) -> None:
@@ -52,6 +55,7 @@ class Listening(StreamingQueryListener):  # type: ignore[misc]  # mypy does not 
         if str(progress.runId) != self.run:
             return
         figures = self.figures
+        figures.looked = True
         figures.batches += 1
         figures.rows += progress.numInputRows
         figures.rows_per_second = progress.processedRowsPerSecond

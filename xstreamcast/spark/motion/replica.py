@@ -33,6 +33,7 @@ GATHERING: Final = "gathering"
 """The parts of a job that is done in several places: what a bucket tells, and what is made of that."""
 PROGRESS: Final = "progress"
 """The kind of a row that tells, after each batch, how far the query is; content is JSON."""
+_LATE: Final = "XSC0090"
 COMPACT_BYTES: Final = 4 << 20
 COMPACT_BLOBS: Final = 256
 """A log is compacted when it has more bytes than the base and than this, or more blobs than this."""
@@ -112,7 +113,11 @@ class Replica:
     def __init__(self, job: Job, head: Head) -> None:
         self.head = head
         self.put_aside: list[tuple[str, Diagnostic]] = []
+        self.late: set[int] = set()
+        """Which rows of the last batch came too late, by their places in it."""
         self._stream = ""
+        self._at = 0
+        self._emit = job.emit
         self.inflow = job.start(self._hear)
         self.inflow.seals = self.inflow.forwards = False
         self.ticked: int | None = None
@@ -125,10 +130,13 @@ class Replica:
     def _hear(self, diagnostic: Diagnostic) -> None:
         if diagnostic.severity == "quarantine":
             self.put_aside.append((self._stream, diagnostic))
+        if diagnostic.code == _LATE:
+            self.late.add(self._at)
 
     def take(self, rows: Iterable[Row]) -> None:
         """Take in the rows of a batch, in order; the answers go on when all are in."""
         brought = list(rows)
+        self.late.clear()
         ticks = [row["valid_time"] for row in brought if row["change"] == TICK and row["valid_time"] is not None]
         if ticks:
             self.ticked = max([*ticks, *([] if self.ticked is None else [self.ticked])])
@@ -146,7 +154,7 @@ class Replica:
         inflow.feed_all((), self.ticked if ticks else None)
 
     def _items(self, rows: Iterable[Row]) -> Iterator[tuple[str, Arriving]]:
-        for row in rows:
+        for self._at, row in enumerate(rows):
             if row["change"] != TICK:
                 self._stream = row["stream"]
                 yield self._stream, item_of(row)
@@ -170,7 +178,8 @@ class Replica:
     def live_rows(self, log: Iterable[Row]) -> Iterator[Row] | None:
         """The rows that are enough to come to where all of the log has led; None: not now."""
         inflow = self.inflow
-        return compacted(log, inflow.associations, None if inflow.now == START else inflow.now)
+        now = None if inflow.now == START else inflow.now
+        return compacted(log, inflow.associations, now, open_holes=self._emit != "eager")
 
     def doubts(self) -> list[str]:
         """What the structures that the streams have brought rule out in the queries."""

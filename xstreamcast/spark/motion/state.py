@@ -19,7 +19,18 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from xstreamcast.errors import error
 from xstreamcast.spark.motion.replica import COUNTED, replica_of
 from xstreamcast.spark.motion.state_base import adopted, compact, from_base, replay, swept
-from xstreamcast.spark.motion.state_log import TICK, Head, Row, Store, in_order, pack, read_head, unpack, write_head
+from xstreamcast.spark.motion.state_log import (
+    TICK,
+    Head,
+    Row,
+    Store,
+    in_order,
+    logged,
+    pack,
+    read_head,
+    unpack,
+    write_head,
+)
 
 if TYPE_CHECKING:
     from xstreamcast.spark.motion.replica import Job, Replica
@@ -42,14 +53,16 @@ def advance(job: Job, store: Store, rows: list[Row]) -> Iterator[Row]:
         replica = current(job, store, checked(saved, job))
     rows = in_order(rows)
     changes = sum(row["change"] not in ("structure", "quarantine", TICK) for row in rows)
-    blob = pack(row for row in rows if row["change"] != "quarantine")
-    head = replica.head.after(blob, changes)
     counted = [row["seq"] for row in rows if row["change"] == TICK and row["order"] == COUNTED]
+    _ENGINES.pop(
+        replica.head.birth, None
+    )  # while it goes on it is nobody's: what fails in the middle is not used again
+    replica.take(rows)
+    blob = pack(logged(rows, replica.late))
+    head = replica.head.after(blob, changes)
     if counted:
         head = replace(head, n=max(counted))
-    _ENGINES.pop(head.birth, None)  # while it goes on it is nobody's: what fails in the middle is not used again
     replica.head = head
-    replica.take(rows)
     yield from replica.told()
     store.put_delta(head.version, blob)
     fresh, more = compact(job, store, replica, len(rows))

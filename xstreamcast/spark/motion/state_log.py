@@ -10,14 +10,14 @@ base (:func:`compacted`). All rows are those of :data:`xstreamcast.model.change.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from xstreamcast.cast.region import Replacing
 from xstreamcast.errors import error
-from xstreamcast.model.change import ROOT, ROW, Eos, Freeze, Hide, Remove, Show, to_row
+from xstreamcast.model.change import ROOT, ROW, Eos, Fill, Freeze, Hide, Remove, Show, to_row
 from xstreamcast.model.structure import write_structure
 from xstreamcast.model.time import START
 
@@ -29,6 +29,8 @@ FORMAT: Final = 3
 """The version of the saved form. A later one reads the earlier ones; see :data:`READERS`."""
 TICK: Final = "tick"
 """The kind of a row that says what time it is, by its valid time."""
+LATE: Final = "late"
+"""The order of a row that was put aside because it came too late."""
 UNREAD: Final = b"-"
 """The digest of a filling that stands for content which nobody reads and which was not kept."""
 
@@ -203,6 +205,16 @@ def _rank(row: Row) -> tuple[str, int, int]:
     return row["stream"], seq or 0, (version or 0) if seq is None else 0
 
 
+def logged(rows: Iterable[Row], late: Set[int]) -> Iterator[Row]:
+    """The rows of a batch as the log has them: those at the places ``late`` say so.
+
+    They are late again when the log is taken in again, but a base is taken in without looking at the time.
+    """
+    for at, row in enumerate(rows):
+        if row["change"] != "quarantine":
+            yield {**row, "order": LATE} if at in late else row
+
+
 def row_of(change: Change, stream: str) -> Row:
     """A change as a row without a number."""
     return dict(zip(ROW, to_row(change, stream, 0), strict=True))
@@ -211,14 +223,17 @@ def row_of(change: Change, stream: str) -> Row:
 # ------------------------------------------------------------------------------------------------------- compacting
 
 
-def compacted(log: Iterable[Row], tables: Mapping[str, Regions], now: int | None) -> Iterator[Row] | None:
+def compacted(
+    log: Iterable[Row], tables: Mapping[str, Regions], now: int | None, open_holes: bool = False
+) -> Iterator[Row] | None:
     """The rows that are enough to bring the tables about which all of the log has brought about; None: not now.
 
+    ``open_holes``: it makes a difference whether what is not there has been removed or has not come.
     A stream whose updates are regions inside others (XFlux) keeps its whole log: what dies with what depends on it.
     """
     if any(table.waiting for table in tables.values()):
         return None
-    rows = list(log)
+    rows = [row for row in log if row["order"] != LATE]
     whole = {row["stream"] for row in rows if row["target"] is not None or b"mutable" in (row["content"] or b"")}
     made: list[Row] = []
     for stream, table in tables.items():
@@ -232,7 +247,7 @@ def compacted(log: Iterable[Row], tables: Mapping[str, Regions], now: int | None
         if table.structure is not None:
             made.append(structure_row(stream, 0, write_structure(table.structure)))
         made += found
-        made += [row_of(change, stream) for change in _flags(table)]
+        made += [row_of(change, stream) for change in _flags(table, open_holes)]
     if now is not None:
         made.append(tick_row(now))
     return iter(made)
@@ -291,11 +306,17 @@ def _held(region: Region, row: Row, table: Regions) -> Filling | None:
     return None
 
 
-def _flags(table: Regions) -> Iterator[Change]:
+def _flags(table: Regions, open_holes: bool) -> Iterator[Change]:
     """What else the table knows: ends of lives, what is hidden, what is frozen, whether the stream has ended."""
     for (doc, number), region in table.table.items():
         for filling in region.fillings():
-            if filling.content is None and (filling.version is not None or filling.valid_time is not None):
+            if filling.content is not None:
+                continue
+            if filling.version is None and filling.valid_time is None:
+                if open_holes:  # a removal says nothing of what has never been there
+                    yield Fill(region=number, doc=doc, tsid=filling.tsid, content=b"")
+                    yield Remove(region=number, doc=doc, tsid=filling.tsid)
+            else:
                 tsid = next((key[0] for key, one in region.versions.items() if one is filling), filling.tsid)
                 yield Remove(region=number, doc=doc, tsid=tsid, version=filling.version, valid_time=filling.valid_time)
         if region.hidden or region.hidden_version is not None:

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
-from xstreamcast.errors import Place, XStreamError, error
+from xstreamcast.errors import MissingFileError, Place, XStreamError, error
 from xstreamcast.scan.encoding import CHUNK, open_input, plain_chunks, read_chunks
 
 _PATTERN: Final = re.compile(r"[*?\[]")
@@ -98,7 +98,7 @@ class StreamFiles:
     def missing(self, name: str) -> XStreamError:
         """The error for a file or folder that is not there."""
         hint = "a file may go once a later one has been read and its batch committed, not before"
-        return error("XSC0006", "No such file or directory", self.place(name), hint)
+        return MissingFileError("XSC0006", "No such file or directory", self.place(name), hint)
 
     def open(self, name: str) -> BinaryIO:
         """The raw bytes of a file."""
