@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
@@ -10,6 +11,7 @@ from law_failing import draw_failing
 from law_oracle import Scratch
 from law_queries import draw_query
 from law_streams import TIMES, Shape, draw_streams
+from law_wide import draw_wide
 
 DULL = ("", "0", '""', "false()", "NaN", "<all/>")
 """Answers that show little; another query is drawn, some times, where the last one is one of these."""
@@ -31,12 +33,12 @@ BEHIND = (
 """Queries over the answer of another."""
 
 
-def draw_case(seed: int, most: int = 16) -> Case:
-    """The case of a seed; ``most``: about how many changes there are after the document."""
+def draw_case(seed: int, most: int = 16, draw: Callable[..., str] = draw_query) -> Case:
+    """The case of a seed; ``most``: about how many changes there are after the document; ``draw`` draws the query."""
     r = Random(seed)
     shapes, steps = draw_streams(r, r.choice([most // 2, most, most, most * 3 // 2]))
     if not _timed(shapes) or r.random() < 0.7:
-        return Case(_telling(r, shapes, steps, "event"), steps)
+        return Case(_telling(r, shapes, steps, "event", draw), steps)
     ticked: list[Step] = []
     times = sorted(r.choices([*TIMES, "2003-11-09", "2003-11-03T20:00:00"], k=4))
     for step in steps:
@@ -44,16 +46,17 @@ def draw_case(seed: int, most: int = 16) -> Case:
             ticked.append(Step("", TICK + times.pop(0)))
         ticked.append(step)
     ticked += [Step("", TICK + time) for time in times]
-    return Case(_telling(r, shapes, tuple(ticked), "manual"), tuple(ticked), "manual")
+    return Case(_telling(r, shapes, tuple(ticked), "manual", draw), tuple(ticked), "manual")
 
 
 def draw_varied(seed: int, most: int = 16) -> Case:
-    """The case of a seed; now and then one that fails, is read by another query, or leaves out what is late."""
+    """The case of a seed; now and then one that fails, is read by another query, leaves out what is late, or is of
+    a form of its own."""
     r = Random(-seed)
     kind = r.random()
     if kind < 0.08:
         return draw_failing_case(seed, most)
-    case = draw_case(seed, most)
+    case = draw_case(seed, most, draw_wide if kind > 0.65 else draw_query)
     if kind < 0.16:
         return replace(case, behind=r.choice(BEHIND), listens=r.choice([0, 0, len(case.steps) // 2]))
     if kind < 0.28 and case.clock == "event" and any("validTime" in step.wire for step in case.steps):
@@ -80,14 +83,14 @@ def _timed(shapes: dict[str, Shape]) -> bool:
     return any(shape.timed and shape.declared for shape in shapes.values())
 
 
-def _telling(r: Random, shapes: dict[str, Shape], steps: tuple[Step, ...], clock: str) -> str:
+def _telling(r: Random, shapes: dict[str, Shape], steps: tuple[Step, ...], clock: str, draw: Callable[..., str]) -> str:
     """A query that has something to say in the end, if one is found soon."""
-    text = draw_query(r, shapes)
+    text = draw(r, shapes)
     for _ in range(3):
         scratch = Scratch(text, clock)
         for step in steps:
             scratch.take(step)
         if scratch.answer().adaptive not in DULL:
             break
-        text = draw_query(r, shapes)
+        text = draw(r, shapes)
     return text

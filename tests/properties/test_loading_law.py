@@ -9,7 +9,9 @@ import pytest
 from law_case import Case, Step
 from law_draw import draw_case
 from law_oracle import Followed, Scratch
+from law_queries import draw_query
 from law_streams import Writer, draw_shape
+from law_wide import draw_wide
 
 import xstreamcast
 from xstreamcast.run.continuous.arrive import inflow
@@ -24,7 +26,7 @@ def test_a_file_and_what_comes_after_it_give_what_the_changes_give_one_by_one(
 ) -> None:
     monkeypatch.setattr(inflow, "_kernel_from", lambda: 1)
     monkeypatch.setattr(bulk, "TOGETHER", 200)
-    case, r = draw_case(seed), Random(seed)
+    case, r = draw_case(seed, draw=draw_wide if seed % 3 == 0 else draw_query), Random(seed)
     steps = [Step(step.stream, step.wire.replace(' version="1"', "")) for step in case.steps]
     ticks = [number for number, step in enumerate(steps) if step.tick is not None]
     structures = [number for number, step in enumerate(steps) if step.wire.startswith("<stream:structure")]
@@ -32,7 +34,7 @@ def test_a_file_and_what_comes_after_it_give_what_the_changes_give_one_by_one(
     at = min([max([r.randint(len(steps) // 2, len(steps)), *[number + 1 for number in structures]]), *ticks])
     if any(number >= at for number in structures):
         at = 0
-    _follow(case, steps, at, tmp_path)
+    _follow(case, steps, at, tmp_path, memory=1 if seed % 2 else None)
 
 
 FORMS = (
@@ -102,13 +104,13 @@ def test_so_it_is_where_fragments_have_times_and_are_in_each_other(
     assert stood, "otherwise this says nothing about runs"
 
 
-def _follow(case: Case, steps: list[Step], at: int, folder: Path, files: int = 1) -> int:
+def _follow(case: Case, steps: list[Step], at: int, folder: Path, files: int = 1, memory: int | None = None) -> int:
     """Hold a query against the one from scratch, after some files of the first steps and after each one behind them.
 
-    How many fragments have stood in runs.
+    With a byte of ``memory``, contents are on disk. How many fragments have stood in runs.
     """
     scratch = Scratch(case.query, case.clock)
-    followed = Followed(xstreamcast.continuous(case.query, clock=case.clock))
+    followed = Followed(xstreamcast.continuous(case.query, clock=case.clock, memory=memory))
     brought: dict[tuple[int, str], list[str]] = {}
     stood = 0
     for number, step in enumerate(steps[:at]):

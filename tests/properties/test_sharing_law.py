@@ -11,6 +11,7 @@ from law_draw import BEHIND, draw_case
 from law_oracle import Followed, Scratch, check
 from law_queries import draw_query
 from law_streams import draw_streams
+from law_wide import draw_wide
 
 import xstreamcast
 
@@ -19,7 +20,7 @@ import xstreamcast
 def test_queries_that_share_an_association_answer_as_each_would_alone(seed: int) -> None:
     r = Random(seed)
     shapes, steps = draw_streams(r, 12)
-    texts = [draw_query(r, shapes) for _ in range(3)]
+    texts = [draw_query(r, shapes), draw_query(r, shapes), draw_wide(r, shapes)]
     together = xstreamcast.continuous_many(texts)
     followed = [Followed(query) for query in together.queries]
     scratches = [Scratch(text) for text in texts]

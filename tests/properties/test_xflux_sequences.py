@@ -137,3 +137,27 @@ def test_sorting_inserts_each_element_after_the_greatest_smaller_key(keys: tuple
         theirs.append(t(emitted))
     fed = [root(len(keys)), *[fill(number, f"<x>{key}</x>") for number, key in enumerate(keys, 1)]]
     assert ours('for $x in stream("s")//x order by number($x) return $x', *fed) == theirs
+
+
+@pytest.mark.parametrize(
+    ("step", "shown"),
+    [("ancestor::*", ["", "", "", "rac", "rac"]), ("..", ["", "", "", "c", "c"])],
+    ids=["ancestors", "parent"],
+)
+def test_backward_steps_show_what_turns_out_to_be_above(step: str, shown: list[str]) -> None:
+    """§VI-E: the elements of the cloned source, by //*, are regions that are hidden unless something is found below.
+
+    They are told here by their names; ours come in document order.
+    """
+    names = {1: "r", 2: "a", 3: "c"}
+    emitted: list[Change] = [fill(0, "".join(f'<stream:mutable id="{k}">{names[k]}</stream:mutable>' for k in names))]
+    emitted += [Hide(region=k) for k in names]
+    theirs, seen = [], ""
+    for after in shown:
+        emitted += [Show(region=k) for k in names if names[k] in after and names[k] not in seen]
+        seen = after
+        theirs.append(t(emitted))
+    fed = [fill(0, '<r><stream:hole id="1"/></r>'), fill(1, '<a><stream:hole id="2"/></a>')]
+    fed += [fill(2, '<c><stream:hole id="3"/></c>'), fill(3, "<b/>")]
+    fed.append(Replace(region=3, content=b"<b>again</b>"))
+    assert ours(f'string-join(stream("s")//b/{step}/name(), "")', *fed) == theirs == shown

@@ -13,12 +13,15 @@ from xstreamcast.scan.layout import (
     A_WORDS,
     ATTRIBUTES,
     BAD_CHARACTER,
+    BAD_TARGET,
     BAD_TOKEN,
+    BODY_NAME,
     CLEAN,
     COMMENT_DASHES,
     CONTEXT,
     CONTEXT_MASK,
     DECLARES,
+    DOCTYPE,
     EMPTY,
     ERROR_AT,
     ESCAPED,
@@ -29,10 +32,14 @@ from xstreamcast.scan.layout import (
     IN_COMMENT,
     IN_PI,
     LESS_IN_VALUE,
+    MODE,
     MORE,
     NEW_CONTEXT,
     NEW_DECLARATION,
     NEW_NAME,
+    NEW_TARGET,
+    PREFIXED,
+    RESERVED,
     SECOND,
     SEEN,
     STATUS,
@@ -225,6 +232,76 @@ def text_on(b: Any, p: int, n: int, regs: Any) -> int:
     put64(regs, STATUS, status)
     put64(regs, SEEN, seen)
     return p
+
+
+@compiled
+def body_begins(
+    b: Any, p: int, n: int, depth: int, regs: Any, names: Any, arena: Any, table: Any, info: Any, targets_by: Any
+) -> int:
+    """``<!`` or ``<?`` at ``p``: where the body begins, of what ``regs[MODE]`` says, unless ``regs[STATUS]`` stops it.
+
+    The target of a PI is in ``regs[BODY_NAME]``.
+    """
+    q = p + 4
+    mode = IN_COMMENT
+    status = 0
+    if at8(b, p + 1) == 63:
+        mode = IN_PI
+        q = find_name(b, p + 2, n)
+        if q + 1 >= n:
+            status = MORE
+        elif q == p + 2:
+            status = BAD_TOKEN
+        else:
+            status = _target(b, p + 2, n, q, regs, names, arena, table, info, targets_by)
+    elif p + 9 > n and at8(b, p + 2) != 45:
+        status = MORE
+    elif at8(b, p + 2) == 45:
+        if p + 3 >= n:
+            status = MORE
+        elif at8(b, p + 3) != 45:
+            status = BAD_TOKEN
+    elif at8(b, p + 2) == 91:
+        mode = IN_CDATA
+        q = p + 9
+        if not (
+            at8(b, p + 3) == 67
+            and at8(b, p + 4) == 68
+            and at8(b, p + 5) == 65
+            and at8(b, p + 6) == 84
+            and at8(b, p + 7) == 65
+            and at8(b, p + 8) == 91
+            and depth > 0
+        ):
+            status = BAD_TOKEN
+    else:
+        status = DOCTYPE
+    put64(regs, STATUS, status)
+    put64(regs, MODE, mode)
+    return q
+
+
+@compiled
+def _target(
+    b: Any, p: int, n: int, q: int, regs: Any, names: Any, arena: Any, table: Any, info: Any, targets_by: Any
+) -> int:
+    """The target of a PI, from ``p`` to ``q``: its label in ``regs[BODY_NAME]``; why it is none, or 0."""
+    name = lookup(b, p, n, q - p, at64(regs, HASH_MASK), names, arena, table)
+    if name == 0:
+        put64(regs, FIRST, p)
+        put64(regs, SECOND, q)
+        return NEW_NAME
+    if at32(info, name) & (PREFIXED | RESERVED):
+        return BAD_TARGET
+    c = at8(b, q)
+    if not (c == 32 or c == 10 or c == 9 or c == 13 or (c == 63 and at8(b, q + 1) == 62)):
+        return BAD_TOKEN
+    label = at32(targets_by, name)
+    if label < 0:
+        put64(regs, SECOND, name)
+        return NEW_TARGET
+    put64(regs, BODY_NAME, label)
+    return 0
 
 
 @compiled

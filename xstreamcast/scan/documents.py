@@ -33,7 +33,16 @@ from xstreamcast.model.tree import Tree
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.ahead import Ranges
 from xstreamcast.scan.automaton import Automaton, Target
-from xstreamcast.scan.encoding import Meter, Source, open_file, open_input, plain_chunks, read_chunks, source_name
+from xstreamcast.scan.encoding import (
+    Meter,
+    Source,
+    open_file,
+    open_input,
+    plain_chunks,
+    read_chunks,
+    reported_name,
+    source_name,
+)
 from xstreamcast.scan.filters import Filter, Filters
 from xstreamcast.scan.growth import Growth, OpenElement, Wanted
 from xstreamcast.scan.path import Path
@@ -98,7 +107,7 @@ def document_batches(
     When an input falls silent, what it gave so far is handed over.
     """
     wanted = Wanted.of(targets, records, counts, carry, Filters(tuple(filters)))
-    name = document_uri or base_uri or ("<input>" if isinstance(source, bytes) else source_name(source))
+    name = reported_name(source, document_uri or base_uri)
     scan = _Scan(wanted, name, step, progress, threads, (base_uri, document_uri))
     if isinstance(source, bytes):
         yield from scan.array(np.frombuffer(bytearray(source), np.uint8), [source])

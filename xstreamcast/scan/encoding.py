@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
-from xstreamcast.errors import Place, error
+from xstreamcast.errors import Place, error, file_error
 
 Source = str | Path | BinaryIO
 
@@ -79,6 +79,13 @@ def source_name(source: Source) -> str:
     return name if isinstance(name, str) else "<input>"  # a file by its number has no name
 
 
+def reported_name(source: Source | bytes, uri: str | None) -> str:
+    """What errors call a document: a path as it was given, else the URI that it has."""
+    if isinstance(source, str | Path):
+        return source_name(source)
+    return uri or ("<input>" if isinstance(source, bytes) else source_name(source))
+
+
 class _Borrowed(io.RawIOBase):
     """A file of the caller's behind a buffer of ours: it stays open when the buffer goes."""
 
@@ -124,7 +131,7 @@ def open_file(path: str | Path) -> BinaryIO:
         return open(path, "rb")
     except OSError as fault:
         hint = "give an existing file, or - for standard input"
-        raise error("XSC0006", fault.strerror or str(fault), Place(str(path)), hint) from None
+        raise file_error(fault, path, hint) from None
 
 
 def open_input(source: Source, meter: Meter | None = None) -> BinaryIO:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from xstreamcast.scan import layout as t
-from xstreamcast.scan.content import attributes, body_on, text_on
+from xstreamcast.scan.content import attributes, body_begins, body_on, text_on
 from xstreamcast.scan.rows import emit, grow
 from xstreamcast.scan.token import find_name, find_text, is_name, lookup, skip_space
 from xstreamcast.scan.vector import at8, at32, at64, base, compiled, put32, put64
@@ -275,64 +275,11 @@ def scan(
         if c == 33 or c == 63:
             # -------------------------------------------------------------------------------- <! and <?
             put64(regs, t.ERROR_AT, p)
-            if c == 63:
-                q = find_name(b, p + 2, n)
-                if q + 1 >= n:
-                    status = t.MORE
-                    break
-                if q == p + 2:
-                    status = t.BAD_TOKEN
-                    break
-                name = lookup(b, p + 2, n, q - p - 2, hash_mask, names, arena, table)
-                if name == 0:
-                    put64(regs, t.FIRST, p + 2)
-                    put64(regs, t.SECOND, q)
-                    status = t.NEW_NAME
-                    break
-                if at32(info, name) & (t.PREFIXED | t.RESERVED):
-                    status = t.BAD_TARGET
-                    break
-                c = at8(b, q)
-                if not (c == 32 or c == 10 or c == 9 or c == 13 or (c == 63 and at8(b, q + 1) == 62)):
-                    status = t.BAD_TOKEN
-                    break
-                label = at32(targets_by, name)
-                if label < 0:
-                    put64(regs, t.SECOND, name)
-                    status = t.NEW_TARGET
-                    break
-                put64(regs, t.BODY_NAME, label)
-                mode = t.IN_PI
-            else:
-                if p + 9 > n and at8(b, p + 2) != 45:
-                    status = t.MORE
-                    break
-                if at8(b, p + 2) == 45:
-                    if p + 3 >= n:
-                        status = t.MORE
-                        break
-                    if at8(b, p + 3) != 45:
-                        status = t.BAD_TOKEN
-                        break
-                    q = p + 4
-                    mode = t.IN_COMMENT
-                elif at8(b, p + 2) == 91:
-                    if not (
-                        at8(b, p + 3) == 67
-                        and at8(b, p + 4) == 68
-                        and at8(b, p + 5) == 65
-                        and at8(b, p + 6) == 84
-                        and at8(b, p + 7) == 65
-                        and at8(b, p + 8) == 91
-                        and depth > 0
-                    ):
-                        status = t.BAD_TOKEN
-                        break
-                    q = p + 9
-                    mode = t.IN_CDATA
-                else:
-                    status = t.DOCTYPE
-                    break
+            q = body_begins(b, p, n, depth, regs, names, arena, table, info, targets_by)
+            status = at64(regs, t.STATUS)
+            if status != 0:
+                break
+            mode = at64(regs, t.MODE)
             put64(regs, t.BODY, p)
             put64(regs, t.BODY_DATA, q)
             i = q

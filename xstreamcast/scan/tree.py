@@ -16,7 +16,7 @@ from xstreamcast.model.tree import Tree
 from xstreamcast.scan import layout as t
 from xstreamcast.scan import spans
 from xstreamcast.scan.automaton import Action, Automaton, Target
-from xstreamcast.scan.encoding import Source, source_name
+from xstreamcast.scan.encoding import Source, reported_name
 from xstreamcast.scan.layout import R_END, R_START, R_TREE
 from xstreamcast.scan.path import Path
 from xstreamcast.scan.reader import scan_bytes, scan_source
@@ -34,7 +34,7 @@ def parse_tree(source: Source | bytes, base_uri: str | None = None, document_uri
     What a DTD says about IDs is lost here: a document that asks ``fn:id`` of one must be read by ``model.parse``.
     """
     automaton = Automaton([Target(Path(), Action.PROJECT)])
-    name = document_uri or base_uri or ("<input>" if isinstance(source, bytes) else source_name(source))
+    name = reported_name(source, document_uri or base_uri)
     scanner = Scanner(automaton, name)
     (batch,) = scan_bytes(source, scanner) if isinstance(source, bytes) else scan_source(source, scanner)
     kinds, labels, ups, sizes, froms, tos, needs = batch.tree

@@ -18,32 +18,12 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.tree import Node
-from xstreamcast.plan.algebra import (
-    PLAN,
-    Concat,
-    Fold,
-    Gather,
-    Group,
-    Plan,
-    Rank,
-    Reduce,
-    Sort,
-    Strategy,
-    Unit,
-    Versions,
-    Windows,
-)
-from xstreamcast.plan.decompose.folds import last_item
-from xstreamcast.run.continuous.adjust.coincidence import Coincidence
-from xstreamcast.run.continuous.adjust.collect import Gathered, Sorted
+from xstreamcast.plan.algebra import Concat, Fold, Group, Plan, Reduce, Strategy, Unit
 from xstreamcast.run.continuous.adjust.derived import Bodied, Derived, Ordered
 from xstreamcast.run.continuous.adjust.lookup import Key, Lookup
-from xstreamcast.run.continuous.adjust.ranked import Ranked
-from xstreamcast.run.continuous.adjust.replayed import Replayed
+from xstreamcast.run.continuous.adjust.operators import operator
 from xstreamcast.run.continuous.adjust.siblings import Siblings, look_again
 from xstreamcast.run.continuous.adjust.sums import contribution, every, value
-from xstreamcast.run.continuous.adjust.versions import Numbered
-from xstreamcast.run.continuous.adjust.windows import Sliding, Tumbling
 from xstreamcast.run.continuous.associate.instances import items_of
 from xstreamcast.run.continuous.associate.mounts import Member, side_by_side
 from xstreamcast.run.continuous.associate.noted import Noted
@@ -111,21 +91,9 @@ class Continuous(Related):
 
     def _derive(self, where: Number) -> None:
         """What is kept of a unit beside document order, if anything is."""
-        match self.unit(where).reduction:
-            case Group() as group:
-                self.derived[where] = (Coincidence if group.interval else Lookup)(self, where, group)
-            case Sort() as sort:
-                self.derived[where] = Sorted(self, where, sort)
-            case Gather() as gather:
-                self.derived[where] = Gathered(self, where, gather)
-            case Rank() as rank:
-                self.derived[where] = Ranked(self, where, rank)
-            case Windows() as windows:
-                self.derived[where] = (Sliding if windows.sliding else Tumbling)(self, where, windows)
-            case Versions() as versions:
-                self.derived[where] = Numbered(self, where, versions)
-            case Fold() as fold if fold != last_item():
-                self.derived[where] = Replayed(self, where)
+        made = operator(self, where)
+        if made is not None:
+            self.derived[where] = made
 
     def _bulk(self) -> None:
         """The units whose records may stand in runs, and be let go of."""
@@ -187,8 +155,7 @@ class Continuous(Related):
                 timing.agenda.forget((name, member))
         due = timing.tick(instant_of(now))
         if timing.coarse:
-            for variable in [variable for variable in evaluation.globals if variable[0] != PLAN]:
-                del evaluation.globals[variable]  # of the prolog: they may have read the clock
+            evaluation.forget_prolog()
             for live in self.live.values():
                 for sequence in live.top.values():
                     live.dirty.update(dict.fromkeys(every(sequence)))
@@ -484,6 +451,7 @@ class Continuous(Related):
     def _bind_documents(self) -> None:
         """Where nothing decomposes, what is left of the query reads the documents themselves."""
         if self.plan.strategy is Strategy.PROJECT:
+            self.evaluation.forget_prolog()
             for source in self.plan.sources:
                 live = self.live[source.uri or ""]
                 self.evaluation.bind(source.variable, whole_document(live.root, live.route).root)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.plan.algebra import Plan, Strategy
 from xstreamcast.plan.decompose.one_root import looks_beside_root, names_elements, rests_on_one_root
 from xstreamcast.plan.decompose.plan import looks_everywhere, plan
 
 if TYPE_CHECKING:
     from xstreamcast.lang import ast
-    from xstreamcast.model.structure import Structure
     from xstreamcast.run.continuous.arrive.share import Association
 
 
@@ -78,6 +78,12 @@ def _odd(associations: Mapping[str, Association]) -> set[str]:
     What nobody needs may have been passed over before: T without it gives the same answer, unless it is the root.
     """
     return {name for name, one in associations.items() if not (one.standing.of_one_root or one.passed_root)}
+
+
+def given_structures(given: Any) -> dict[str, Structure]:
+    """The tag structures that somebody gives, by their streams' names, or one for all: as they are, or as text."""
+    named = given if isinstance(given, Mapping) else {} if given is None else {"": given}
+    return {name: one if isinstance(one, Structure) else parse_structure(one) for name, one in named.items()}
 
 
 def known_structures(associations: Mapping[str, Association]) -> dict[str, Structure]:

@@ -24,7 +24,7 @@ from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.change import ROW, Change, to_row
 from xstreamcast.model.serialise import serialise
-from xstreamcast.model.structure import Structure, parse_structure
+from xstreamcast.model.structure import Structure
 from xstreamcast.model.time import START, Instant
 from xstreamcast.plan.algebra import Plan, Strategy
 from xstreamcast.plan.explain.changes import recomputed
@@ -35,22 +35,23 @@ from xstreamcast.plan.retention import Keep, retention
 from xstreamcast.run.continuous.arrive.arrivals import arrivals
 from xstreamcast.run.continuous.arrive.inflow import CLOCKS, Arriving, Clock, Inflow
 from xstreamcast.run.continuous.arrive.share import Association, Recomputed
+from xstreamcast.run.continuous.display.announced import Announced
 from xstreamcast.run.continuous.display.emit import Output
 from xstreamcast.run.continuous.display.shelf import Emitted
 from xstreamcast.run.continuous.from_scratch import FromScratch
 from xstreamcast.run.continuous.journal import Journal, Noted
-from xstreamcast.run.continuous.planned import Planned, known_structures
+from xstreamcast.run.continuous.planned import Planned, given_structures, known_structures
 from xstreamcast.run.continuous.sizes import bytes_of, sizes
 from xstreamcast.run.continuous.time.horizon import looks_at_clock
 from xstreamcast.run.query import Query, Result, compile
 from xstreamcast.run.streams import streams_named
 from xstreamcast.run.temporal import moment_at
 from xstreamcast.run.units import Evaluation
+from xstreamcast.run.unmatched import unmatched
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
     from xstreamcast.model.atomic import Item
-    from xstreamcast.plan.result.structure import ResultStructure
 
 ASSUMPTIONS: Final = (None, "rooted")
 
@@ -79,7 +80,7 @@ def continuous(
     """A query over streams that is answered at every moment: see :class:`ContinuousQuery`.
 
     ``structures`` are the tag structures of streams that do not bring their own, by name, or one for all. ``streams``:
-    files, or folders that grow, by name, for :meth:`ContinuousQuery.run` to read. ``emit``: ``eager``, a hole that is
+    files, or folders that grow, by name, for ``follow()`` and ``run()`` to read. ``emit``: ``eager``, a hole that is
     not filled counts as empty; ``certain``, what a further fill could change is held back; ``optimistic``, a predicate
     that is not decided counts as true. At the end of the streams all three are the same. ``clock``: what ``now`` is:
     ``event``, the largest valid time that has come; ``wall``; or ``manual``, what was last said by
@@ -132,7 +133,7 @@ def continuous_many(
         raise error("XSC0091", f"nothing is known of assuming {assume!r}", hint='assume="rooted"')
     if clock not in CLOCKS:
         raise error("XSC0091", f"no clock {clock!r}", hint=f"one of {', '.join(CLOCKS)}")
-    inflow = Inflow(_structures(structures), clock, now, lateness, report)
+    inflow = Inflow(given_structures(structures), clock, now, lateness, report)
     inflow.rooted = assume == "rooted"
     inflow.fixed = fixed_of(fixed)
     inflow.memory = None if memory is None else bytes_of(memory)
@@ -146,11 +147,6 @@ def continuous_many(
         )
         inflow.queries.append(made)
     return inflow
-
-
-def _structures(given: Any) -> dict[str, Structure]:
-    named = given if isinstance(given, Mapping) else {} if given is None else {"": given}
-    return {name: one if isinstance(one, Structure) else parse_structure(one) for name, one in named.items()}
 
 
 class ContinuousQuery:
@@ -173,7 +169,6 @@ class ContinuousQuery:
         self.query = query
         self.inflow = inflow
         self.name = name
-        self.warnings = query.warnings
         self.recomputed = ""
         module = query.executable.program.module
         self.modes: Modes = rewrite(module, emit)
@@ -191,10 +186,7 @@ class ContinuousQuery:
         """The number of the last row that has been told."""
         self._known: object = None
         self._read: dict[str, Association] = {}
-        self._shape: ResultStructure | None = None
-        self._told_structure: Structure | None = None
-        self.structure: Structure | None = None
-        """The tag structure of the answer as a stream, once it has begun; None where nothing is certain of it."""
+        self._announced = Announced(module)
 
     # ---------------------------------------------------------------------------------------------- changes
 
@@ -240,9 +232,20 @@ class ContinuousQuery:
         return made
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What in the query can hardly be meant: also paths that can match nothing by the structures that have come."""
+        ruled_out = unmatched(self.query, known_structures(self.inflow.associations))
+        return tuple(dict.fromkeys((*self.query.warnings, *ruled_out)))
+
+    @property
     def plan(self) -> Plan:
         """How it is computed, as its streams are known now."""
         return self._planned.plan
+
+    @property
+    def structure(self) -> Structure | None:
+        """The tag structure of the answer as a stream, once it has begun; None where nothing is certain of it."""
+        return self._announced.structure
 
     @property
     def output(self) -> Output | None:
@@ -270,6 +273,13 @@ class ContinuousQuery:
             for item in source:
                 for change in self.feed(item, stream):
                     yield change
+
+    def follow(self) -> Iterator[Change]:
+        """Read the ``streams`` that the query was made with until they end: ``for change in q.follow()``."""
+        for name, brought in arrivals(self.inflow.sources, pause=_PAUSE):
+            self.inflow.bring(name, brought)
+            for emitted in self.take():
+                yield emitted.change
 
     def listen(self, stream: str, other: ContinuousQuery) -> None:
         """The answer of another query is a stream of this one, from now on: ``stream("name")``."""
@@ -426,7 +436,7 @@ class ContinuousQuery:
         self._planned.again(associations)
         self._output = Output(self._followed(associations), self.inflow.forwards)
         self._seal(self._output)
-        self._announce(associations)
+        self._announced.derive(self.plan, known_structures(associations))
         self._tell(self._output.begin())
 
     def _seal(self, output: Output) -> None:
@@ -467,23 +477,12 @@ class ContinuousQuery:
         if known == self._known:
             return
         self._known = known
-        self._announce(associations)
+        self._announced.derive(self.plan, known_structures(associations))
         if isinstance(journal, Journal) and (self._planned.again(associations) or self._planned.obstacle(associations)):
             for name, live in journal.live.items():
                 associations[name].leave(live)
             output.turn(self._followed(associations))
             self._seal(output)
-
-    def _announce(self, associations: Mapping[str, Association]) -> None:
-        """The structure of the answer, by those of the streams as they are known now: it is told before changes are."""
-        from xstreamcast.plan.result.structure import ResultStructure
-
-        if self._shape is None:
-            self._shape = ResultStructure(self.query.executable.program.module, self.plan)
-        structures = known_structures(associations)
-        found = self._shape.derive(structures)
-        if found is not None and found != self.structure:
-            self.structure = found
 
     def _ask(self) -> list[Item]:
         """q(T(γ)), from scratch."""
@@ -493,10 +492,7 @@ class ContinuousQuery:
         if not emitted:
             return
         self._pending += emitted
-        items: list[Arriving] = [one.change for one in emitted]
-        if self.structure is not None and self.structure is not self._told_structure:
-            items.insert(0, self.structure)
-            self._told_structure = self.structure
+        items = self._announced.ahead_of([one.change for one in emitted])
         for listener, stream in self._listeners:
             listener.inflow.feed_many(items, stream)
 

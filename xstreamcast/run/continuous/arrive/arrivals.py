@@ -16,7 +16,7 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final
 
-from xstreamcast.errors import Place, error
+from xstreamcast.errors import Place, missing_file
 from xstreamcast.model.change import Eos
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import Arrival, FragmentReader, ReaderState, read_stream
@@ -51,17 +51,22 @@ def arrivals(
     ``pause``: where something must be waited for, tell that nothing came after so many seconds. ``receptions``: where
     to put what is known of the connections to servers, by stream; it is kept up to date.
     """
-    for source in sources.values():
-        if source != "-" and not source.startswith(SCHEME) and not Path(source).exists():
-            raise error("XSC0006", f"no file or folder {source}", hint="write --stream NAME=SOURCE")
+    check_sources(sources)
     at_rest = all(source != "-" and Path(source).is_file() for source in sources.values())
     readers = {
         name: _read(name, source, idle, {} if receptions is None else receptions) for name, source in sources.items()
     }
     if at_rest or (len(sources) == 1 and pause is None):
-        yield from _in_turn(readers)
-    else:
-        yield from _as_they_come(readers, pause)
+        return _in_turn(readers)
+    return _as_they_come(readers, pause)
+
+
+def check_sources(sources: Mapping[str, str]) -> None:
+    """Raise XSC0006 for a source that is not there; servers may come later."""
+    for source in sources.values():
+        if source != "-" and not source.startswith(SCHEME) and not Path(source).exists():
+            hint = "a stream is a file, a folder that grows, -, or xcast://host:port/name"
+            raise missing_file(source, "there is no file or folder of that name", hint)
 
 
 def _in_turn(readers: dict[str, Iterator[Arrival]]) -> Iterator[Brought]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 READY_FROM: Final = 1 << 18
 _OFTEN: Final = 1000
 """Arrivals after which what they brought is evaluated."""
-Arriving = Change | Structure | Diagnostic
+Arriving = Change | Structure | Diagnostic | Arrival
 """What a stream brings."""
 
 
@@ -262,7 +262,13 @@ class Inflow:
 
     def _take(self, item: Arriving, stream: str, place: Place | None, inside: int) -> None:
         association = self.association(stream)
-        if isinstance(item, Change) and item.valid_time is not None and self._late:
+        if isinstance(item, Arrival):
+            place, inside, item = item.place, item.inside, item.item
+        if not isinstance(item, Change):
+            if not isinstance(item, Structure | Diagnostic):
+                text = f"a stream brings changes and structures, not a {type(item).__name__}"
+                raise error("XPTY0004", text, hint="text that is read as it comes: load(BytesIO(text))")
+        elif item.valid_time is not None and self._late:
             mark = self.watermark
             if item.valid_time < mark:
                 text = f"valid from {format_instant(item.valid_time)}, before the watermark {format_instant(mark)}"
