@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import signal
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +16,24 @@ settings.load_profile("same")
 
 # Who starts the tests in the background has Ctrl-C ignored; commands that tests start and interrupt must not.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def own_ports() -> Iterator[list[int]]:
+    """Ports of this machine for servers that come and go: who asks for any other is not given them meanwhile."""
+    with ExitStack() as stack:
+        ports: list[int] = []
+        for _ in range(3):
+            reserved = stack.enter_context(socket.socket())
+            reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do: only to listen is exclusive
+            reserved.bind(("127.0.0.1", 0))
+            ports.append(reserved.getsockname()[1])
+        yield ports
+
+
+@pytest.fixture
+def own_port(own_ports: list[int]) -> int:
+    return own_ports[0]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -130,11 +130,11 @@ def test_an_executor_and_then_a_worker_of_a_cluster_are_killed(tmp_path: Path) -
     struck.check()
 
 
-def test_the_driver_and_the_server_that_it_reads_are_killed_in_turn(tmp_path: Path) -> None:
+def test_the_driver_and_the_server_that_it_reads_are_killed_in_turn(tmp_path: Path, own_port: int) -> None:
     struck = Struck(tmp_path)
     arguments = ("--stream", f"credit={struck.streams['credit']}", "--sync", "always")
     struck.gate(2, "driver")
-    with serving(tmp_path / "log-of-server", *arguments) as (server, port):
+    with serving(tmp_path / "log-of-server", *arguments, port=own_port) as (server, port):
         source = f"xcast://127.0.0.1:{port}/credit"
         waited(lambda: head(port, "credit") > 100)  # all of the feed is in the log, with its structure
         assert struck.run("local[2,4]", source) == -signal.SIGKILL

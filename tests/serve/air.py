@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
+import selectors
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
@@ -31,14 +33,39 @@ SMALL = Limits(message=2048, heartbeat=600.0)
 
 
 @asynccontextmanager
-async def on_air(folder: Path, **options: Any) -> AsyncIterator[Station]:
-    """A station on a free port of the loopback, with a short cycle."""
+async def on_air(folder: Path, port: int = 0, **options: Any) -> AsyncIterator[Station]:
+    """A station on a port of the loopback, any that is free if none is given, with a short cycle."""
     station = Station(folder, **{"limits": SMALL, "cycle": 0.1, "sync": "never", "token": "secret", **options})
-    await station.start()
+    await station.start(port=port)
     try:
         yield station
     finally:
         await station.stop()
+
+
+class _Idle(selectors.DefaultSelector):
+    """Counts the seconds in which there was nothing to do, each wait for no more than was meant."""
+
+    seconds = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        began = time.monotonic()
+        ready = super().select(timeout)
+        waited = time.monotonic() - began
+        self.seconds += waited if timeout is None else min(waited, timeout)
+        return ready
+
+
+class IdleTimeLoop(asyncio.SelectorEventLoop):
+    """Its time passes only while all that runs in it waits: what somebody is given a short time for does not come too
+    late because the machine is busy."""
+
+    def __init__(self) -> None:
+        self._idle = _Idle()
+        super().__init__(self._idle)
+
+    def time(self) -> float:
+        return self._idle.seconds
 
 
 async def until(condition: Callable[[], Any], deadline: float = DEADLINE) -> None:

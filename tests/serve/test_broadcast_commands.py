@@ -194,7 +194,8 @@ def test_a_growing_folder_and_standard_input_are_streams_at_once_and_sigterm_sto
         process.send_signal(signal.SIGTERM)
         assert process.wait(DEADLINE) == 0
     with serving(tmp_path / "log", "--stream", f"feed={feed}") as (process, port):
-        (feed / "2.xml").write_text('<stream:filler id="1">one</stream:filler><stream:eos/>')
+        (feed / ".new").write_text('<stream:filler id="1">one</stream:filler><stream:eos/>')
+        (feed / ".new").rename(feed / "2.xml")
         waited(lambda: head(port, "feed") == 4)
         entries = read(parse_address(f"xcast://127.0.0.1:{port}/feed")).entries
         assert [getattr(item, "content", b"eos") for _, item in entries] == [b"0", b"1", b"one", b"eos"]
@@ -239,11 +240,12 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path, capfd: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("streams", [1, 2])
-def test_watch_says_once_that_a_connection_is_gone_and_that_it_is_back(tmp_path: Path, streams: int) -> None:
+def test_watch_says_once_that_a_connection_is_gone_and_that_it_is_back(
+    tmp_path: Path, own_port: int, streams: int
+) -> None:
     book = Fill(region=0, content=b"<list><book/></list>")
-    with in_thread(tmp_path / "log") as aired:
+    with in_thread(tmp_path / "log", own_port) as aired:
         aired.take("books", [book])
-        port = aired.station.port
         sources = [f"--stream={name}={aired.url('books')}" for name in "ab"[:streams]]
         query = "count((" + ", ".join(f'stream("{name}")//book' for name in "ab"[:streams]) + "))"
         watch = subprocess.Popen(
@@ -260,7 +262,7 @@ def test_watch_says_once_that_a_connection_is_gone_and_that_it_is_back(tmp_path:
     try:
         gone = [watch.stderr.readline() for _ in range(streams)]
         assert all("the server has closed the connection; trying again" in line for line in gone)
-        with in_thread(tmp_path / "log", port=port) as aired:
+        with in_thread(tmp_path / "log", own_port) as aired:
             back = [watch.stderr.readline() for _ in range(streams)]
             assert all(re.search(r"connected again after \d+\.\d s", line) for line in back), back
             watch.send_signal(signal.SIGINT)
@@ -270,15 +272,14 @@ def test_watch_says_once_that_a_connection_is_gone_and_that_it_is_back(tmp_path:
         watch.kill()
 
 
-def test_a_server_with_another_log_than_before_is_not_mixed_in(tmp_path: Path) -> None:
-    with in_thread(tmp_path / "one") as aired:
+def test_a_server_with_another_log_than_before_is_not_mixed_in(tmp_path: Path, own_port: int) -> None:
+    with in_thread(tmp_path / "one", own_port) as aired:
         aired.take("books", BOOKS)
-        port = aired.station.port
         reception = Reception()
         arrivals = receive(parse_address(aired.url("books")), reception)
         while reception.since < 3:
             next(arrivals)
-    with in_thread(tmp_path / "other", port=port) as aired:
+    with in_thread(tmp_path / "other", own_port) as aired:
         aired.take("books", BOOKS)
         with pytest.raises(XStreamError, match="another log than before"):
             list(arrivals)

@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -41,20 +40,12 @@ def commands(block: str) -> Iterator[str]:
             command = ""
 
 
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports: list[int] = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
 class Reader:
     """Somebody who follows the tutorial, in a folder of his own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, ports: list[int]) -> None:
         self.folder = folder
-        self.ports = dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
+        self.ports = dict(zip(PORTS, ports, strict=True))
         self.going: list[tuple[str, subprocess.Popen[bytes], Path]] = []
         self.outputs: list[Path] = []
         program = folder / "bin" / "xcast"
@@ -128,8 +119,8 @@ class Reader:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the tutorial uses curl")
-def test_the_tutorial_works_as_it_stands(tmp_path: Path) -> None:
-    reader = Reader(tmp_path)
+def test_the_tutorial_works_as_it_stands(tmp_path: Path, own_ports: list[int]) -> None:
+    reader = Reader(tmp_path, own_ports)
     try:
         for kind, text in blocks():
             if kind == "text":

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from aiohttp import ClientSession, WSMsgType
-from air import SMALL, generated, on_air, take, until
+from air import SMALL, IdleTimeLoop, generated, on_air, take, until
 from processes import DEADLINE
 
 from xstreamcast.errors import XStreamError
@@ -44,7 +44,8 @@ def with_station(folder: Path, use: Use, **options: object) -> None:
                 assert (await answer.json())["status"] == "ok"
             assert "failures" not in station.counts
 
-    asyncio.run(run())
+    with asyncio.Runner(loop_factory=IdleTimeLoop) as runner:
+        runner.run(run())
 
 
 async def raw(station: Station, sent: bytes) -> bytes:
@@ -301,7 +302,7 @@ def test_headers_that_come_byte_by_byte_are_not_waited_for(tmp_path: Path) -> No
         reader, writer = await asyncio.open_connection("127.0.0.1", station.port)
         writer.write(b"GET /health HTTP/1.1\r\n")
         async with asyncio.timeout(DEADLINE):
-            while not reader.at_eof():
+            while not reader.at_eof() and reader.exception() is None:
                 writer.write(b"X-A: b\r\n")
                 with suppress(TimeoutError, ConnectionError):
                     await asyncio.wait_for(reader.read(1), 0.05)

@@ -24,7 +24,7 @@ from xstreamcast.serve.client import parse_address, read
 from xstreamcast.serve.compaction import Keep
 
 
-def test_server_and_clients_are_killed_in_turn_and_nothing_is_lost(tmp_path: Path) -> None:
+def test_server_and_clients_are_killed_in_turn_and_nothing_is_lost(tmp_path: Path, own_port: int) -> None:
     factor, seed, updates = 0.02, 3, 250
     source = f"generate:commodities?factor={factor}&seed={seed}&updates={updates}&rate=100"
     structure, changes = generated("commodities", factor, seed, updates)
@@ -37,7 +37,7 @@ def test_server_and_clients_are_killed_in_turn_and_nothing_is_lost(tmp_path: Pat
     query = 'count(stream("goods")//item), sum(stream("goods")//price)'
     environment = {**os.environ, "COLUMNS": "200"}
     arguments = ["--stream", f"goods={source}", "--cycle", "0.5"]
-    with serving(tmp_path / "log", *arguments) as (server, port):
+    with serving(tmp_path / "log", *arguments, port=own_port) as (server, port):
         url = f"xcast://127.0.0.1:{port}/goods"
         listen = [*COMMAND, "listen", url, "-o", str(stored)]
         with answer.open("wb") as out, subprocess.Popen(
@@ -93,7 +93,7 @@ ALL = 'count(stream("spent")//spent), sum(stream("spent")//spent)'
 
 
 def test_a_publishing_watch_its_server_and_who_watches_the_answer_are_killed_in_turn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, own_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     structure, changes = generated("credit", 0.01, 2, 240)
     document = t([structure, *changes])
@@ -116,7 +116,7 @@ def test_a_publishing_watch_its_server_and_who_watches_the_answer_are_killed_in_
 
     served = ["--stream", f"credit={feed}", "--token", "secret", "--cycle", "0.5"]
     with ExitStack() as processes:
-        server, port = processes.enter_context(serving(tmp_path / "log", *served))
+        server, port = processes.enter_context(serving(tmp_path / "log", *served, port=own_port))
         url = f"xcast://127.0.0.1:{port}"
         publish = ["watch", SPENDING, "--stream", f"credit={url}", "--publish", f"spent={url}", "--format", "json"]
         count = ["watch", ALL, "--stream", f"spent={url}", "--format", "xml"]
@@ -140,7 +140,7 @@ def test_a_publishing_watch_its_server_and_who_watches_the_answer_are_killed_in_
     assert answer.read_text().strip() == expected.serialise()
 
 
-def test_a_server_that_compacts_is_killed_again_and_again(tmp_path: Path) -> None:
+def test_a_server_that_compacts_is_killed_again_and_again(tmp_path: Path, own_port: int) -> None:
     """The log is cut while it grows, and the server killed as soon as it has been cut: the stream is the same."""
     factor, seed, updates = 0.05, 1, 3000
     structure, changes = generated("currencies", factor, seed, updates)
@@ -150,14 +150,14 @@ def test_a_server_that_compacts_is_killed_again_and_again(tmp_path: Path) -> Non
     undisturbed.close()
     folder = tmp_path / "log"
     source = f"rates=generate:currencies?factor={factor}&seed={seed}&updates={updates}&rate=700"
-    port = 0
+    arguments = ("--stream", source, "--keep-log", "64KB")
     for _ in range(3):
         bases = set(folder.glob("*/*.base"))
-        with serving(folder, "--stream", source, "--keep-log", "64KB", "--sync", "never", port=port) as (server, port):
+        with serving(folder, *arguments, "--sync", "never", port=own_port) as (server, port):
             waited(lambda known=bases: set(folder.glob("*/*.base")) - known or head(port, "rates") == len(expected))
             server.send_signal(signal.SIGKILL)
             server.wait()
-    with serving(folder, "--stream", source, "--keep-log", "64KB", port=port) as (_, port):
+    with serving(folder, *arguments, port=own_port) as (_, port):
         waited(lambda: head(port, "rates") == len(expected))
     made = Channel("rates", folder / "rates", segment=Keep(size=1 << 16).segment)
     kept = list(made.log.read())

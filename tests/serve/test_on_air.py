@@ -307,32 +307,31 @@ def test_the_log_is_read_by_number_and_reads_the_same_every_time(tmp_path: Path)
     asyncio.run(run())
 
 
-def test_a_reader_with_patience_waits_for_a_server_that_is_away(tmp_path: Path) -> None:
+def test_a_reader_with_patience_waits_for_a_server_that_is_away(tmp_path: Path, own_port: int) -> None:
     async def run() -> None:
-        async with on_air(tmp_path) as station:
+        async with on_air(tmp_path, port=own_port) as station:
             take(station.register("s"), [ROOT])
             where = address(station, "s")
         with pytest.raises(XStreamError, match="no connection: Connection refused"):
             await asyncio.to_thread(read, where)
         waiting = asyncio.create_task(asyncio.to_thread(read, where, patience=DEADLINE))
         again = Station(tmp_path, limits=SMALL)
-        await again.start(port=where.port)
+        await again.start(port=own_port)
         assert (await waiting).head == 1
         await again.stop()
 
     asyncio.run(run())
 
 
-def test_a_restarted_station_goes_on_and_its_clients_come_back_by_themselves(tmp_path: Path) -> None:
+def test_a_restarted_station_goes_on_and_its_clients_come_back_by_themselves(tmp_path: Path, own_port: int) -> None:
     async def run() -> None:
-        async with on_air(tmp_path) as station:
-            port = station.port
+        async with on_air(tmp_path, port=own_port) as station:
             take(station.register("s"), [ROOT, filler(1, "a")])
             client = Client('string(stream("s"))', s=address(station, "s"))
             await until(lambda: client.answer == "a")
         await until(lambda: client.troubles > 1)
         again = Station(tmp_path, limits=SMALL, cycle=0.1)
-        await again.start(port=port)
+        await again.start(port=own_port)
         take(again.channels["s"], [filler(2, "b"), Replace(region=1, content=b"A"), Eos()])
         async with asyncio.timeout(DEADLINE):
             await asyncio.gather(*client.tasks)

@@ -27,11 +27,31 @@ def _app() -> Any:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+
+    shown = typer.Option(False, "--version", help="Show the version and exit.")
+
+    @app.callback(invoke_without_command=True)
+    def xcast(version: bool = shown) -> None:
+        if version:
+            from xstreamcast import __version__
+
+            print(f"xcast {__version__}")
+            raise typer.Exit
+
     for name in COMMANDS:
         module = import_module(f"xstreamcast.cli.{name}")
         command: Callable[..., None] = getattr(module, f"{name}_command")
-        app.command(name, help=getattr(module, "HELP", None))(_guarded(command))
+        app.command(name, help=_help(command))(_guarded(command))
     return app
+
+
+def _help(command: Callable[..., None]) -> str:
+    """What a command's text says, a line for each paragraph: they are as wide as the terminal is."""
+    import re  # here and not above: until `main` begins, Ctrl-C is Python's own, with a traceback
+    from inspect import cleandoc
+
+    paragraphs = cleandoc(command.__doc__ or "").split("\n\n")
+    return "\n\n".join(re.sub(r"\n *", " ", paragraph) for paragraph in paragraphs)
 
 
 def _guarded(command: Callable[..., None]) -> Callable[..., None]:
@@ -39,36 +59,51 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(*args: Any, **options: Any) -> None:
+        from xstreamcast.cli.interrupts import released
         from xstreamcast.cli.terminal import readers_may_leave
 
         try:
-            with readers_may_leave():
+            with released(), readers_may_leave():
                 command(*args, **options)
         except KeyboardInterrupt:
-            print("xcast: interrupted", file=sys.stderr)
-            sys.exit(130)
+            _interrupted()
 
     return run
 
 
+def _interrupted() -> None:
+    exec("")  # Python remembers an interrupt of code that came as text, and would end the process by the signal
+    print("xcast: interrupted", file=sys.stderr)
+    sys.exit(130)
+
+
 def main(arguments: list[str] | None = None) -> None:
-    """The entry point of ``xcast``. Exit codes: 0 done, 1 an error in the input, 2 a wrong call, 130 interrupted."""
-    from xstreamcast.errors import XStreamError
+    """The entry point of ``xcast``.
 
-    try:
-        _app()(arguments)
-    except XStreamError as fault:
-        print(f"xcast: {fault}", file=sys.stderr)
-        sys.exit(1)
-    except OSError as fault:  # of a file that was open, or of standard output: a full disk, a device that is gone
-        from xstreamcast.cli.terminal import abandon_stdout
-        from xstreamcast.errors import Place, error
+    Exit codes: 0 done, 1 an error in the input, 2 a wrong call, 130 interrupted, 143 ended by kill.
+    """
+    from xstreamcast.cli.interrupts import held, interruptible, settle
 
-        hint = "is there room where the output goes?" if fault.errno in (ENOSPC, EDQUOT) else ""
-        place = Place(str(fault.filename)) if fault.filename else None
-        print(f"xcast: {error('XSC0006', fault.strerror or str(fault), place, hint)}", file=sys.stderr)
-        abandon_stdout()
-        sys.exit(1)
-    except KeyboardInterrupt:  # before a command began
-        print("xcast: interrupted", file=sys.stderr)
-        sys.exit(130)
+    with interruptible(last=arguments is None):
+        from xstreamcast.errors import XStreamError
+
+        try:
+            with held():
+                try:
+                    _app()(arguments)
+                finally:
+                    settle()
+        except XStreamError as fault:
+            print(f"xcast: {fault}", file=sys.stderr)
+            sys.exit(1)
+        except OSError as fault:  # of a file that was open, or of standard output: a full disk, a device that is gone
+            from xstreamcast.cli.terminal import abandon_stdout
+            from xstreamcast.errors import Place, error
+
+            hint = "is there room where the output goes?" if fault.errno in (ENOSPC, EDQUOT) else ""
+            place = Place(str(fault.filename)) if fault.filename else None
+            print(f"xcast: {error('XSC0006', fault.strerror or str(fault), place, hint)}", file=sys.stderr)
+            abandon_stdout()
+            sys.exit(1)
+        except KeyboardInterrupt:  # where no command ran
+            _interrupted()

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from xstreamcast.cli.demo_bank import PATIENCE
-from xstreamcast.cli.demo_processes import Child, Server, orderly, publishing, serving
-from xstreamcast.cli.own_spark import own_spark, undisturbed
+from xstreamcast.cli.demo_processes import Child, Server, publishing, serving
+from xstreamcast.cli.interrupts import held, kept
+from xstreamcast.cli.own_spark import own_spark
 from xstreamcast.errors import XStreamError, error
 
 if TYPE_CHECKING:
@@ -119,15 +120,19 @@ def demo(factor: float, seed: int, seconds: float | None, *, live: bool) -> bool
 
     console = Console(highlight=False, soft_wrap=not live)
     began = time.monotonic()
-    folder = Path(tempfile.mkdtemp(prefix="xstreamcast-demo-"))
-    try:
-        with orderly(), serving(folder / "log") as server:
-            with _spark(folder, console) as spark:
-                show, running = play(spark, folder, server, factor, seed, seconds, console, live=live)
-            expected = from_scratch(server.address, running.answers.n)
-        return verdict(expected, show, running.answers, console, time.monotonic() - began)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with kept(_folder, _remove) as folder, serving(folder / "log") as server:
+        with _spark(folder, console) as spark:
+            show, running = play(spark, folder, server, factor, seed, seconds, console, live=live)
+        expected = from_scratch(server.address, running.answers.n)
+    return verdict(expected, show, running.answers, console, time.monotonic() - began)
+
+
+def _folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="xstreamcast-demo-"))
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def play(
@@ -168,7 +173,7 @@ def play(
             if seconds is not None:
                 raise
         finally:
-            with undisturbed():
+            with held():
                 running.stop()
     return shows[0], running
 

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import secrets
-import signal
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from xstreamcast.cli.interrupts import kept
 from xstreamcast.errors import error
 from xstreamcast.serve import SCHEME
 
@@ -84,8 +84,8 @@ def serving(folder: Path) -> Iterator[Server]:
     """``xcast serve`` on a free port of this machine, its log in a folder."""
     token = secrets.token_hex(16)
     given = ["serve", "--log", str(folder), "--port", "0", "--cycle", "5"]
-    child = Child("the server", "from xstreamcast.cli import main; tied(); main(json.loads({}))", given, token)
-    try:
+    code = "from xstreamcast.cli import main; tied(); main(json.loads({}))"
+    with kept(lambda: Child("the server", code, given, token), Child.close) as child:
         assert child.process.stderr is not None
         ready = child.process.stderr.readline()
         port = re.search(r"serving on http://127\.0\.0\.1:(\d+)/", ready)
@@ -96,31 +96,12 @@ def serving(folder: Path) -> Iterator[Server]:
             child.check()
             raise error("XSC0066", f"the server says: {ready.rstrip()}")
         yield Server(child, f"{SCHEME}127.0.0.1:{port[1]}/credit", token)
-    finally:
-        child.close()
 
 
 @contextmanager
 def publishing(server: Server, factor: float, seed: int, seconds: float | None) -> Iterator[Child]:
     """The bank, which publishes to a server."""
-    bank = Child("the bank", "main(*json.loads({}))", [server.address, factor, seed, seconds], server.token)
-    bank.listen()
-    try:
+    given = [server.address, factor, seed, seconds]
+    with kept(lambda: Child("the bank", "main(*json.loads({}))", given, server.token), Child.close) as bank:
+        bank.listen()
         yield bank
-    finally:
-        bank.close()
-
-
-@contextmanager
-def orderly() -> Iterator[None]:
-    """Whoever ends us, by kill or by closing the terminal, ends us as Ctrl-C does: all children are gone first."""
-
-    def leave(number: int, frame: object) -> None:
-        raise SystemExit(128 + number)
-
-    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

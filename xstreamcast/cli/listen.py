@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final
 
 import typer
 
-from xstreamcast.errors import error
+from xstreamcast.errors import XStreamError, error
 
 if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
@@ -70,12 +70,11 @@ def listen_command(
         raise typer.BadParameter("several streams side by side: --format json, or -o FOLDER")
     if len(addresses) > 1 and out is not None:
         out.mkdir(parents=True, exist_ok=True)
-    import asyncio
-
+    from xstreamcast.cli.interrupts import run
     from xstreamcast.cli.terminal import readers_may_leave
 
     with readers_may_leave():
-        asyncio.run(_listen(addresses, out, format, count))
+        run(lambda: _listen(addresses, out, format, count))
 
 
 def _list(server: str) -> None:
@@ -149,6 +148,8 @@ class _Store:
                 self.file = path.open("ab" if format == "wire" else "wb")
                 if format == "wire":
                     self._resume(path)
+            except XStreamError:
+                raise
             except OSError as fault:
                 raise error(
                     "XSC0006", f"cannot write {path}: {fault.strerror}", hint="choose another with -o"

@@ -9,20 +9,21 @@ wait for the end of the call that they interrupt.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from queue import SimpleQueue
+from time import sleep
 from typing import TYPE_CHECKING, Any, Final
+
+from xstreamcast.cli.interrupts import held, interruptible, kept, signals_wait
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""What ends a command, and may be told it at any time."""
 _PATIENCE: Final = 0.5
 """Seconds after which the jobs of a call that a signal waits for are cancelled."""
 
@@ -39,95 +40,54 @@ def own_spark(app: str, master: str, folder: Path, **conf: Any) -> Iterator[Spar
         with _quiet_java(folder / "spark.log"):
             return session(app, master, log="OFF", scratch=scratch, **conf)  # what went wrong is told by the command
 
-    with ThreadPoolExecutor(1) as beside:
-        starting = beside.submit(start)
-        try:
-            spark = starting.result()
-        except (KeyboardInterrupt, SystemExit):
-            with undisturbed():
-                if starting.exception() is None:
-                    shut_down(starting.result())
-            raise
-    try:
-        with _between_calls(spark):
-            yield spark
-    finally:
-        with undisturbed():
-            shut_down(spark)
+    def start_beside() -> SparkSession:
+        with ThreadPoolExecutor(1) as beside:
+            return beside.submit(start).result()
 
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """A second Ctrl-C must not leave half of it behind."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    with _handled(dict.fromkeys(ENDING, signal.SIG_IGN)):
-        yield
+    with interruptible(), kept(start_beside, shut_down) as spark, _between_calls(spark):
+        yield spark
 
 
 @contextmanager
 def _between_calls(spark: SparkSession) -> Iterator[None]:
-    """Let signals that Python handles reach the main thread only when it is in no call of Java."""
+    """Let signals reach the main thread only when it is in no call of Java."""
     context: Any = spark.sparkContext
     client = context._gateway._gateway_client
     send = client.send_command
-    calls, waiting = 0, list[Callable[[], object]]()
+
+    come = SimpleQueue[bool]()  # whose `put` never waits, and may be interrupted by itself
 
     def send_command(*given: Any, **options: Any) -> Any:
-        nonlocal calls
         if threading.current_thread() is not threading.main_thread():
             return send(*given, **options)
-        calls += 1
-        try:
+        with held(meanwhile=lambda: come.put(True)):
             return send(*given, **options)
-        finally:
-            calls -= 1
-            if waiting and not calls:
-                waiting.pop()()
-
-    def patient(handler: Callable[[int, Any], object]) -> Callable[[int, Any], None]:
-        def handle(number: int, frame: Any) -> None:
-            if not calls:
-                handler(number, frame)
-            elif not waiting:
-                waiting.append(lambda: handler(number, frame))
-                threading.Timer(_PATIENCE, cancel).start()
-
-        return handle
 
     def cancel() -> None:
-        if waiting:
-            context.cancelAllJobs()
+        while come.get():
+            sleep(_PATIENCE)
+            if signals_wait():
+                with suppress(Exception):  # Spark may be gone meanwhile
+                    context.cancelAllJobs()
 
-    handlers = {number: signal.getsignal(number) for number in ENDING}
     client.send_command = send_command
-    try:
-        with _handled({number: patient(handler) for number, handler in handlers.items() if callable(handler)}):
-            yield
-    finally:
-        del client.send_command
-
-
-@contextmanager
-def _handled(handlers: dict[signal.Signals, Any]) -> Iterator[None]:
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    threading.Thread(target=cancel, daemon=True).start()
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        come.put(False)
+        del client.send_command
 
 
 @contextmanager
 def _quiet_java(log: Path) -> Iterator[None]:
     """Let a Java process that is started here write its messages to a file; what goes wrong reaches us otherwise."""
     sys.stderr.flush()
-    kept, file = os.dup(2), os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    own, file = os.dup(2), os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(file, 2)
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(own, 2)
+        os.close(own)
         os.close(file)

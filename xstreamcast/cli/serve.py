@@ -94,9 +94,9 @@ def serve_command(
     except ImportError:
         raise error("XSC0109", "a server needs aiohttp", hint="pip install 'xstreamcast[serve]'") from None
 
-    import asyncio
     import logging
 
+    from xstreamcast.cli.interrupts import run
     from xstreamcast.serve.limits import Limits
     from xstreamcast.serve.station import Station
 
@@ -125,7 +125,7 @@ def serve_command(
 
         await station.run(ready)
 
-    asyncio.run(serve())
+    run(serve)
 
 
 def _open_files(count: int) -> None:

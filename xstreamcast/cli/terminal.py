@@ -13,6 +13,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
+from xstreamcast.cli.interrupts import Owed
 from xstreamcast.errors import error
 from xstreamcast.model.diagnostic import Diagnostic
 
@@ -36,7 +37,7 @@ class Diagnostics:
         self.counts[code] += 1
         self.last[code] = diagnostic
         if self.counts[code] <= SHOWN and not (self.quiet and diagnostic.severity == "note"):
-            print(diagnostic, file=sys.stderr)
+            sys.stderr.write(f"{diagnostic}\n")  # at once: who interrupts it begins a line
 
     def close(self) -> None:
         """The counts of what was not printed."""
@@ -147,8 +148,9 @@ def output(path: str | Path | None) -> Iterator[BinaryIO]:
     # A device, a pipe or a link is written to where it is: a file in its place would take it away.
     in_place = final.is_symlink() or (final.exists() and not final.is_file())
     partial = final if in_place else final.with_name(f".{final.name}.part")
+    gone = Owed(lambda: None if in_place else _remove(partial))
     try:
-        with _opened(partial, final) as file:  # inside: who interrupts the opening itself leaves nothing either
+        with _opened(partial, final) as file:
             if final.name.endswith(".gz"):
                 with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:  # the same bytes under any name
                     yield cast(BinaryIO, packed)
@@ -156,11 +158,13 @@ def output(path: str | Path | None) -> Iterator[BinaryIO]:
                 yield file
         if not in_place:
             os.replace(partial, final)
-    except BaseException:
-        if not in_place:
-            with suppress(OSError):  # it could not be made in the first place
-                partial.unlink()
-        raise
+    finally:
+        gone()
+
+
+def _remove(partial: Path) -> None:
+    with suppress(OSError):  # it could not be made in the first place, or is whole
+        partial.unlink()
 
 
 def _opened(partial: Path, final: Path) -> BinaryIO:

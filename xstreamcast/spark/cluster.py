@@ -9,8 +9,8 @@ It is for trying things out and for tests; what runs on it runs on any cluster t
 from __future__ import annotations
 
 import os
+import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -54,10 +54,9 @@ class Cluster:
         self.stop()
 
     def _start(self) -> None:
-        port = _free_port()
-        self._launch("master", "--port", str(port))
+        self._launch("master", "--port", "0")  # any that is free, and is then its own
         self._wait("master", "I have been elected leader")
-        self.master = f"spark://{LOOPBACK}:{port}"
+        self.master = self._wait("master", r"Starting Spark master at (spark://\S+)")[1]
         for number in range(1, self.workers + 1):
             work = self.folder / f"work-{number}"
             options = ("--cores", str(self.cores), "--memory", self.memory, "--work-dir", str(work))
@@ -97,15 +96,16 @@ class Cluster:
     def _log(self, name: str) -> Path:
         return self.folder / f"{name}.log"
 
-    def _wait(self, name: str, words: str) -> None:
-        """Until a process has said some words."""
+    def _wait(self, name: str, words: str) -> re.Match[str]:
+        """Until a process has said some words, given as a pattern."""
         process = self.processes[0 if name == "master" else int(name.partition("-")[2])]
         until = time.monotonic() + _PATIENCE
-        while words not in (text := self._log(name).read_text(errors="replace")):
+        while not (said := re.search(words, text := self._log(name).read_text(errors="replace"))):
             if process.poll() is not None or time.monotonic() > until:
                 last = text.strip().splitlines()[-1:] or ["it said nothing"]
                 raise error("XSC0067", f"the {name} did not start: {last[0]}", hint="is the machine very busy?")
             time.sleep(_PAUSE)
+        return said
 
     def stop(self) -> None:
         """End all processes, the workers first: their executors go with them."""
@@ -137,13 +137,6 @@ def _scala_version(home: Path) -> str:
     """As the name of Spark's own archive has it; its start scripts would find that out for the executors."""
     (core, *_) = home.glob("jars/spark-core_*.jar")
     return core.name.removeprefix("spark-core_").partition("-")[0]
-
-
-def _free_port() -> int:
-    with socket.socket() as asked:
-        asked.bind((LOOPBACK, 0))
-        port: int = asked.getsockname()[1]
-        return port
 
 
 def main(arguments: Sequence[str]) -> int:
