@@ -10,6 +10,8 @@ Codes map to classes that also subclass Python's own exceptions, so that ``excep
 
 >>> issubclass(error_class("XPTY0004"), TypeError)
 True
+>>> issubclass(error_class("XSC0006"), OSError) and issubclass(MissingFileError, FileNotFoundError)
+True
 >>> print(error("XSC0001", "mismatched tag", Place("feed.xml", line=3, column=14), hint="close <a> first"))
 XSC0001 feed.xml:3:14 mismatched tag
   hint: close <a> first
@@ -18,6 +20,8 @@ XSC0001 feed.xml:3:14 mismatched tag
 from __future__ import annotations
 
 from dataclasses import dataclass
+from errno import ENOENT
+from os import PathLike, fspath
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,19 @@ class WireError(XStreamError, ValueError):
     """XSC0002 …: the input is XML but not a fragment, a change or a tag structure."""
 
 
+class FileError(XStreamError, OSError):
+    """XSC0006: a file or a folder that cannot be read, or written."""
+
+    def __str__(self) -> str:  # OSError brings its own
+        return XStreamError.__str__(self)
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """XSC0006: … because it is not there."""
+
+    errno = ENOENT
+
+
 _BY_CODE: dict[str, type[XStreamError]] = {
     "XPST0003": XQuerySyntaxError,
     "XPST0008": XQueryNameError,
@@ -114,6 +131,7 @@ _BY_CODE: dict[str, type[XStreamError]] = {
     "FORG0006": XQueryTypeError,
     "XPDY0050": XQueryTypeError,
     "XSC0001": XMLError,
+    "XSC0006": FileError,
 }
 
 _BY_PREFIX: tuple[tuple[str, type[XStreamError]], ...] = (
@@ -143,6 +161,19 @@ def error_class(code: str) -> type[XStreamError]:
 def error(code: str, message: str, place: Place | None = None, hint: str = "", excerpt: str = "") -> XStreamError:
     """The exception for a code: ``raise error("XPTY0004", "…", place)``."""
     return error_class(code)(code, message, place, hint, excerpt)
+
+
+def missing_file(name: str, message: str, hint: str = "") -> MissingFileError:
+    """XSC0006 for a file or folder that is not there."""
+    return MissingFileError("XSC0006", message, Place(name), hint)
+
+
+def file_error(fault: OSError, path: str | PathLike[str], hint: str = "") -> XStreamError:
+    """XSC0006 for what the system says of a path."""
+    message = fault.strerror or str(fault)
+    if isinstance(fault, FileNotFoundError):
+        return missing_file(fspath(path), message, hint)
+    return error("XSC0006", message, Place(fspath(path)), hint)
 
 
 def quoted(text: str) -> str:

@@ -92,6 +92,76 @@ def test_a_file_that_is_replaced_is_another_document(
     assert told.err.decode().splitlines() == [f"{poll}: 1 new", f"{poll}: 1 changed"]
 
 
+@pytest.mark.parametrize("folder", [True, False])
+def test_who_follows_goes_on_after_a_document_that_cannot_be_read(
+    folder: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    inbox, out = tmp_path / "inbox", tmp_path / "stream"
+    document(inbox / "1.xml", a="1")
+    torn = document(inbox / "2.xml", a="<new/>", b="2")
+    torn.write_text(torn.read_text().removesuffix("</list>"))
+    document(inbox / "3.xml", c="<new/>")
+    looks = iter([lambda: document(torn, b="mended"), lambda: None])
+    monkeypatch.setattr("xstreamcast.cli.feed.sleep", lambda _: next(looks)())
+    ticks = iter(range(100))
+    monkeypatch.setattr("xstreamcast.cli.feed.monotonic", lambda: float(next(ticks)))
+    assert run(inbox, *KEYED, "--follow", "--until-idle", "2", *(["-o", f"{out}/"] if folder else [])) == 0
+    told = capsysbinary.readouterr()
+    said = told.err.decode().splitlines()
+    assert said[0] == f"{inbox / '1.xml'}: 1 new"
+    assert said[1].startswith(f"quarantine XSC0001 {torn}:1:")
+    assert said[1].endswith("; the document is put aside until it is another")
+    assert said[2:] == [f"{torn}: nothing", f"{inbox / '3.xml'}: 1 new", f"{torn}: 1 new"]
+    if not folder:
+        (tmp_path / "whole.xml").write_bytes(told.out)
+    described_by = described(out) if folder else materialise(tmp_path / "whole.xml").decode()
+    assert described_by == '<list><book id="a">1</book><book id="c"><new/></book><book id="b">mended</book></list>'
+    written = told.out if not folder else b"".join(file.read_bytes() for file in sorted(out.iterdir()))
+    assert b'name="new"' in written, "the tag that came with the torn document first is announced with the whole one"
+
+
+def test_without_follow_a_document_that_cannot_be_read_is_the_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document(tmp_path / "1.xml", a="1").write_text("<list><book>")
+    assert run(tmp_path / "1.xml", *KEYED) == 1
+    assert f"xcast: XSC0001 {tmp_path / '1.xml'}:1:" in capsys.readouterr().err
+
+
+def test_a_document_that_goes_while_it_is_looked_at_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    inbox = tmp_path / "inbox"
+    going = document(inbox / "1.xml", a="1")
+    document(inbox / "2.xml", b="2")
+    was_file = Path.is_file
+
+    def is_file(path: Path) -> bool:
+        there = was_file(path)
+        if path == going and there:
+            going.unlink()
+        return there
+
+    monkeypatch.setattr(Path, "is_file", is_file)
+    assert run(inbox, *KEYED) == 0
+    monkeypatch.undo()
+    (tmp_path / "whole.xml").write_bytes(capsysbinary.readouterr().out)
+    assert materialise(tmp_path / "whole.xml") == b'<list><book id="b">2</book></list>'
+
+
+def test_it_is_said_if_no_document_has_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain, other = tmp_path / "plain.xml", tmp_path / "other.xml"
+    plain.write_text("<lists><book/></lists>")
+    other.write_text('<list xmlns="urn:lists"><book/></list>')
+    assert run(plain) == 0
+    assert capsys.readouterr().err == f"xcast: warning: there is no record /list/book in {plain}\n"
+    assert run(other, plain) == 0
+    told = f"there is no record /list/book in {other}, nor in any other document (hint: --namespace urn:lists)"
+    assert capsys.readouterr().err == f"xcast: warning: {told}\n"
+    assert run(other, "--namespace", "urn:lists") == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_standard_input_is_told_as_it_comes() -> None:
     command = [sys.executable, "-m", "xstreamcast", "feed", "/m", "-", "--key", "@k"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as feed:

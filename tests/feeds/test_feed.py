@@ -115,6 +115,34 @@ def test_messages_that_are_no_good_are_put_aside_and_the_others_are_not() -> Non
     assert feed.counts["aside"] == len(heard) == 2
 
 
+@pytest.mark.parametrize(("key", "time"), [("xs:integer(k)", None), ("k", "xs:integer(k) ! xs:date('2026-01-01')")])
+def test_a_record_of_which_an_expression_makes_nothing_is_put_aside(key: str, time: str | None, tmp_path: Path) -> None:
+    heard: list[Diagnostic] = []
+    feed = Feed("/s/r", key=key, time=time, report=heard.append)
+    document = tmp_path / "d.xml"
+    document.write_bytes(b"<s><r><k>1</k></r><r><k>two</k></r><r><k>3</k></r></s>")
+    taken = [item.content for item in feed.changes(document) if isinstance(item, Fill)]
+    assert taken[-2:] == [b"<r><k>1</k></r>", b"<r><k>3</k></r>"]
+    assert [str(one) for one in heard] == [f'quarantine FORG0001 {document} "two" is not an xs:integer, in r\n  two']
+    assert feed.counts == {"new": 2, "aside": 1}
+
+
+def test_a_document_that_cannot_be_read_leaves_no_trace(tmp_path: Path) -> None:
+    feed = Feed("/list/book", key="@id")
+    items = [*told(feed, listed(a="1"))]
+    document = tmp_path / "torn.xml"
+    document.write_bytes(listed(b="<new/>")[:-3])
+    with pytest.raises(XStreamError, match="XSC0001"):
+        list(feed.changes(document))
+    assert feed.counts == {"new": 1}
+    assert (feed.has_read(document), feed.has_refused(document)) == (False, True)
+    items += told(feed, listed(c="<new/>"))
+    assert described(items) == '<list><book id="a">1</book><book id="c"><new/></book></list>'
+    assert sum(isinstance(item, Structure) for item in items) == 2
+    document.write_bytes(listed(b="2"))
+    assert not feed.has_refused(document)
+
+
 def test_a_time_that_is_none_puts_the_record_aside() -> None:
     heard: list[Diagnostic] = []
     feed = Feed("/m", time="@at", report=heard.append)

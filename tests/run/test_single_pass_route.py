@@ -193,7 +193,7 @@ def test_a_pipe_that_steadily_brings_little_is_answered_as_it_comes(monkeypatch:
 
     def bring() -> None:
         os.write(writing, b"<s>")
-        for _ in range(500):
+        for _ in range(15_000):  # some minutes, however long it takes to begin to read
             os.write(writing, b"<n>7</n>")
             if seen.wait(0.02):
                 break

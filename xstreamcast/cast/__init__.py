@@ -25,7 +25,7 @@ __all__ = ["ORDERS", "Materialiser", "Order", "View", "fragment", "infer_structu
 
 def fragment(
     document: Source,
-    out: BinaryIO,
+    out: str | Path | BinaryIO,
     structure: Structure | None = None,
     *,
     order: Order = "document",
@@ -33,7 +33,7 @@ def fragment(
     repeat: float = 0.0,
     progress: Callable[[int], None] = lambda _: None,
 ) -> int:
-    """Write a document as a fragment stream; the number of fragments written.
+    """Write a document as a fragment stream, to a path or an open file; the number of fragments written.
 
     Without a structure one is inferred first, which reads the document twice (a pipe is kept on disk for that).
 
@@ -48,6 +48,9 @@ def fragment(
     """
     if not 0 <= repeat <= 1:
         raise error("XSC0043", f"a repeat probability of {repeat}", hint="it lies between 0 and 1")
+    if isinstance(out, str | Path):
+        with open(out, "wb") as file:
+            return fragment(document, file, structure, order=order, seed=seed, repeat=repeat, progress=progress)
     if structure is None:
         with _rereadable(document) as (first, second):
             structure = infer_structure([first])

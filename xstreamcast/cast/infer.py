@@ -10,7 +10,8 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, cast
 from xml.parsers import expat
 
 from xstreamcast.errors import Place, XStreamError, error
@@ -175,12 +176,14 @@ def _clark(name: str) -> str:
 
 
 def infer_structure(
-    sources: Iterable[Source], fragments: str | None = None, progress: Callable[[int], None] = lambda _: None
+    sources: Source | Iterable[Source], fragments: str | None = None, progress: Callable[[int], None] = lambda _: None
 ) -> Structure:
-    """The structure of some documents (or of a ``.dtd`` file); ``fragments`` says which tags are fragments instead."""
+    """The structure of a document, of some documents, or of a ``.dtd`` file; ``fragments`` says which tags are
+    fragments instead."""
     summary = _Summary()
     structure: Structure | None = None
-    for source in sources:
+    several = not isinstance(sources, str | Path) and not hasattr(sources, "read")
+    for source in cast(Iterable[Source], sources) if several else (cast(Source, sources),):
         name = source_name(source)
         if name.endswith(".dtd"):
             structure = dtd_structure(b"".join(read_chunks(open_file(source), name)), name)

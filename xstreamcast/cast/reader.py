@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.model.change import Eos
-from xstreamcast.model.fragment import Arrival, FragmentReader, cut_short
+from xstreamcast.model.fragment import Arrival, FragmentReader, cut_short, read_folder
 from xstreamcast.model.framing import FRAGMENT_LIMIT
 from xstreamcast.model.structure import Structure
 from xstreamcast.scan.encoding import Source, plain_xml, source_name
@@ -38,7 +38,11 @@ def read_batches(
     """What a stream brings, in order: changes in batches; structures, diagnostics and odd changes one by one.
 
     A batch holds what was there to read; of a pipe, what has come so far. ``structure``: the one known beforehand.
+    A folder is read file by file, as it is now.
     """
+    if isinstance(source, str | Path) and Path(source).is_dir():
+        yield from read_folder(Path(source), limit=limit)
+        return
     name = source_name(source)
     if isinstance(source, str | Path) and Path(source).is_file() and Path(source).stat().st_size >= max(kernel_from, 1):
         from xstreamcast.cast.window import plain_file

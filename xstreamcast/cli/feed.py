@@ -5,14 +5,17 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
+from dataclasses import replace
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import SpooledTemporaryFile
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Annotated, BinaryIO, Final
+from typing import IO, TYPE_CHECKING, Annotated, BinaryIO, Final, Protocol, cast
 
 import typer
 
-from xstreamcast.errors import Place, error
+from xstreamcast.errors import Place, XStreamError, error, missing_file
 
 if TYPE_CHECKING:
     from xstreamcast.feeds import Feed
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 POLL: Final = 0.5
 """Seconds between two looks for further documents."""
+_WAITING: Final = 1 << 24
+"""Bytes of a document's changes that wait in memory; more of them wait on disk."""
 
 
 def feed_command(
@@ -72,7 +77,7 @@ def feed_command(
 
       sensors | xcast feed /reading - --time @at | xcast watch -f alerts.xq --stream readings=-
     """
-    from xstreamcast.cli.terminal import Diagnostics
+    from xstreamcast.cli.terminal import Diagnostics, output
     from xstreamcast.feeds import Feed
 
     folder = out is not None and (out.endswith("/") or Path(out).is_dir())
@@ -85,7 +90,7 @@ def feed_command(
         raise typer.BadParameter("what goes on with --follow or --state is written to a folder/ or a pipe")
     for source in sources:
         if source != "-" and not Path(source).exists():
-            raise error("XSC0006", "no such file or folder", Place(source), "give documents, folders, or -")
+            raise missing_file(source, "no such file or folder", "give documents, folders, or -")
     report = Diagnostics()
     feed = Feed(
         record, key=key, time=time, removed=removed, whole=whole, namespaces=dict(map(_namespace, namespace)),
@@ -93,12 +98,19 @@ def feed_command(
     )  # fmt: skip
     ends = not follow and state is None
     try:
-        documents = _documents(feed, sources, follow, until_idle)
+        read: list[str] = []
+        documents = _noted(_documents(feed, sources, follow, until_idle), read)
         if folder:
             assert out is not None
-            _to_folder(feed, documents, Path(out), ends, follow)
+            with closing(_GrowingFolder(Path(out), feed.begun)) as growing:
+                _tell(feed, documents, growing, ends, follow)
         else:
-            _to_file(feed, documents, out, ends, follow)
+            with output(out) as file:
+                flowing = _Flowing(file, feed.structure(), ends)
+                _tell(feed, documents, flowing, ends, follow)
+                flowing.close()
+        if read and feed.structure() is None:
+            print(f"xcast: warning: {_nothing_found(record, read, namespace)}", file=sys.stderr)
     finally:
         feed.close()
         report.close()
@@ -119,7 +131,7 @@ def _documents(feed: Feed, sources: list[str], follow: bool, until_idle: float |
                 yield source
                 continue
             for file in sorted(path.iterdir()) if path.is_dir() else [path]:
-                if file.is_file() and not file.name.startswith(".") and not feed.has_read(file):
+                if not file.name.startswith(".") and file.is_file() and _is_new(feed, file):
                     yield str(file)
                     last = monotonic()
         if not follow or (until_idle is not None and monotonic() - last >= until_idle):
@@ -127,35 +139,100 @@ def _documents(feed: Feed, sources: list[str], follow: bool, until_idle: float |
         sleep(POLL)
 
 
-def _to_file(feed: Feed, documents: Iterator[str], out: str | None, ends: bool, follow: bool) -> None:
-    from xstreamcast.cli.terminal import output
-    from xstreamcast.model.fragment import FragmentWriter
-
-    with output(out) as file:
-        writer = FragmentWriter(file, feed.structure())
-        for document in documents:
-            before = feed.counts.copy()
-            for item in feed.changes(document, told=file.flush):
-                _write(writer, item)
-            _tell(document, feed.counts - before, follow)
-        if ends:
-            writer.write(feed.end())
-        writer.close()
-
-
-def _to_folder(feed: Feed, documents: Iterator[str], folder: Path, ends: bool, follow: bool) -> None:
-    growing = _GrowingFolder(folder, feed.begun)
+def _is_new(feed: Feed, file: Path) -> bool:
     try:
-        for document in documents:
-            before = feed.counts.copy()
-            for item in feed.changes(document, told=growing.publish):
-                _write(growing.writer(), item)
-            _tell(document, feed.counts - before, follow)
-        if ends:
-            growing.writer().write(feed.end())
-            growing.publish()
-    finally:
-        growing.close()
+        return not feed.has_read(file) and not feed.has_refused(file)
+    except FileNotFoundError:  # somebody clears away what has been read
+        return False
+
+
+def _noted(documents: Iterator[str], read: list[str]) -> Iterator[str]:
+    """The documents; the first two of them are noted."""
+    for document in documents:
+        read[:] = [*read, document][:2]
+        yield document
+
+
+def _nothing_found(record: str, read: list[str], namespace: list[str]) -> str:
+    """Why there may be no record in any document."""
+    from xstreamcast.model.parse import default_namespace
+
+    piped = read[0] == "-"
+    others = ", nor in any other document" if len(read) > 1 else ""
+    told = f"there is no record {record} in {'standard input' if piped else read[0]}{others}"
+    uri = "" if piped or namespace else default_namespace(Path(read[0]))
+    return f"{told} (hint: --namespace {uri})" if uri else told
+
+
+class _Telling(Protocol):
+    """Where the changes of documents go."""
+
+    def writer(self) -> FragmentWriter:
+        """Who writes the changes of a document."""
+
+    def publish(self) -> None:
+        """What was written counts."""
+
+    def discard(self) -> None:
+        """What was written since does not count."""
+
+
+def _tell(feed: Feed, documents: Iterator[str], telling: _Telling, ends: bool, follow: bool) -> None:
+    for document in documents:
+        before = feed.counts.copy()
+        for item in _changes(feed, document, telling, follow):
+            _write(telling.writer(), item)
+        _told(document, feed.counts - before, follow)
+    if ends:
+        telling.writer().write(feed.end())
+        telling.publish()
+
+
+def _changes(feed: Feed, document: str, telling: _Telling, follow: bool) -> Iterator[Structure | Change]:
+    """What a document changes. One that cannot be read is put aside, with its place, where others are waited for."""
+    from xstreamcast.model.diagnostic import Diagnostic
+
+    try:
+        yield from feed.changes(document, told=telling.publish)
+    except XStreamError as fault:  # of reading: what goes wrong in writing is met where it is written
+        if not follow:
+            raise
+        telling.discard()
+        text = f"{fault.message}; the document is put aside until it is another"
+        place = Place(document) if fault.place is None else replace(fault.place, source=document)
+        feed.report(Diagnostic(fault.code, "quarantine", text, place))
+
+
+class _Flowing:
+    """A stream in one piece, to a file or a pipe. Where it goes on, it gets a document when all of it was read."""
+
+    def __init__(self, file: BinaryIO, structure: Structure | None, ends: bool) -> None:
+        from xstreamcast.model.fragment import FragmentWriter
+
+        self.file = file
+        self.open_writer = FragmentWriter(file, structure)
+        self.waiting: IO[bytes] | None = None if ends else SpooledTemporaryFile(_WAITING)  # noqa: SIM115 - to the end
+
+    def writer(self) -> FragmentWriter:
+        self.open_writer.out = self.file if self.waiting is None else cast(BinaryIO, self.waiting)
+        return self.open_writer
+
+    def publish(self) -> None:
+        if self.waiting is not None:
+            self.waiting.seek(0)
+            copyfileobj(self.waiting, self.file)
+            self.discard()
+        self.file.flush()
+
+    def discard(self) -> None:
+        if self.waiting is not None:
+            self.waiting.seek(0)
+            self.waiting.truncate()
+
+    def close(self) -> None:
+        """The end of the stream."""
+        self.writer().close()
+        self.publish()
 
 
 class _GrowingFolder:
@@ -194,10 +271,13 @@ class _GrowingFolder:
             self.number += 1
             self.open_writer = self.file = None
 
-    def close(self) -> None:
+    def discard(self) -> None:
         """What is not whole is not there."""
         if self.file is not None:
             self.file.__exit__(GeneratorExit, GeneratorExit(), None)
+            self.open_writer = self.file = None
+
+    close = discard
 
 
 def _write(writer: FragmentWriter, item: Structure | Change) -> None:
@@ -209,7 +289,7 @@ def _write(writer: FragmentWriter, item: Structure | Change) -> None:
         writer.write_structure(item)
 
 
-def _tell(document: str, counts: Counter[str], follow: bool) -> None:
+def _told(document: str, counts: Counter[str], follow: bool) -> None:
     """What a document brought, where somebody looks, or reads a log."""
     if follow or sys.stderr.isatty():
         words = ("new", "changed", "removed", "same", "aside")

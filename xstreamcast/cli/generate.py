@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, Final, cast
 
 import typer
 
-from xstreamcast.errors import error
+from xstreamcast.errors import XStreamError, error
 
 if TYPE_CHECKING:
     from xstreamcast.generate.generator import Generator
@@ -138,7 +138,7 @@ def generate(
             _write_folder(job, Path(out))
         else:
             _grow_folder(job, Path(out), rate)
-    except BrokenPipeError:
+    except (BrokenPipeError, XStreamError):
         raise
     except OSError as fault:
         where = fault.filename or out

@@ -9,7 +9,9 @@ import typer
 
 
 def materialise_command(
-    fragments: Annotated[str, typer.Argument(metavar="FRAGMENTS", help="A fragment stream (gz too); - is stdin.")],
+    fragments: Annotated[
+        str, typer.Argument(metavar="FRAGMENTS", help="A fragment stream (gz too), a folder of its files; - is stdin.")
+    ],
     structure: Annotated[Path | None, typer.Option(help="Its tag structure, if the stream does not bring it.")] = None,
     at: Annotated[str | None, typer.Option(metavar="TIME", help="Only what is alive at that time.")] = None,
     temporal: Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from xstreamcast.errors import XStreamError, error
+from xstreamcast.errors import Place, XStreamError, error
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 METHODS: Final = ("xml", "json", "text", "adaptive")
 ENGINES: Final = ("embedded", "spark")
+_BEGINNING: Final = 8
+"""So many pieces of the output tell whether it is more than nothing."""
 
 
 def pairs(given: list[str], option: str) -> dict[str, str]:
@@ -53,10 +55,17 @@ def _source(name: str) -> Any:
         return standard_input()
     path = Path(name)
     if path.is_dir():
-        raise error("XSC0006", f"{name} is a folder", hint="name a file in it")
+        raise error("XSC0006", "it is a folder", Place(name), "name a file in it")
     if not path.exists():
-        raise error("XSC0006", f"no file {name}", hint="a query comes first, then the file it looks at")
+        from xstreamcast.model.parse import no_document
+
+        raise no_document(name, "a query comes first, then the file it looks at")
     return path
+
+
+def _stream(name: str) -> Any:
+    """A stream named on the command line: also a folder of its files, as it is now."""
+    return Path(name) if Path(name).is_dir() else _source(name)
 
 
 def _expanded(names: list[str]) -> list[str]:
@@ -84,7 +93,9 @@ def query_command(
     ] = None,
     context: Annotated[str | None, typer.Option(metavar="FILE", help="The same as FILE.")] = None,
     doc: Annotated[list[str], typer.Option(metavar="NAME=FILE", help='What doc("NAME") finds.')] = [],
-    stream: Annotated[list[str], typer.Option(metavar="NAME=FILE", help='What stream("NAME") finds.')] = [],
+    stream: Annotated[
+        list[str], typer.Option(metavar="NAME=FILE", help='What stream("NAME") finds: a file, or a folder of them.')
+    ] = [],
     structure: Annotated[
         list[str], typer.Option(metavar="[NAME=]FILE", help="The tag structure of a stream that does not bring it.")
     ] = [],
@@ -180,14 +191,14 @@ def query_command(
         from xstreamcast.cli.query_spark import query_on_spark
 
         query_on_spark(
-            text, lambda: _output(_parameters(compiled, method, indent), lines, None), master=master, lines=lines,
+            text, lambda: _output(_parameters(compiled, method, indent), lines, None, []), master=master, lines=lines,
             context=names or None, docs=pairs(doc, "--doc"), streams=streams, now=now, base_uri=base,
             variables={key: Untyped(value) for key, value in given.items()}, source=str(query_file or "query"),
         )  # fmt: skip
         return
     names = _expanded(names)
     report = Diagnostics()
-    known = _streams(compiled, {key: _source(value) for key, value in streams.items()}, structures, now, report)
+    known = _streams(compiled, {key: _stream(value) for key, value in streams.items()}, structures, now, report)
     docs = {key: _source(value) for key, value in pairs(doc, "--doc").items()}
     progress = scan_progress(*_scanned_file(names or list(pairs(doc, "--doc").values())))
     sources = [_source(name) for name in names]
@@ -195,6 +206,7 @@ def query_command(
         _check_namespace(compiled, sources[0])
     each = sources if compiled.executable.program.uses_context and sources else [None]
     outputs: list[Output] = []
+    written: list[str] = []
     parameters = _parameters(compiled, method, indent)
     stdout = sys.stdout  # a progress bar puts another in its place
 
@@ -220,7 +232,7 @@ def query_command(
                     grow=not lines and grows(parameters),
                 ),
             )
-            output = _output(parameters, lines, progress)
+            output = _output(parameters, lines, progress, written)
             outputs[:] = [output]
             output.extend(result.consume())
             if not lines:
@@ -236,6 +248,8 @@ def query_command(
         if progress is not None:
             progress.close()
     report.close()
+    if len(sources) == 1 and isinstance(sources[0], Path) and "".join(written).strip() in ("", "0", "false"):
+        _check_names(compiled, sources[0])
 
 
 def _check_namespace(compiled: Query, document: Path) -> None:
@@ -250,6 +264,23 @@ def _check_namespace(compiled: Query, document: Path) -> None:
     if unqualified_names(module, "?") and (uri := default_namespace(document)):
         for warning in warning_texts(replace(module, warnings=unqualified_names(module, uri))):
             print(f"xcast: warning: {warning}", file=sys.stderr)
+
+
+def _check_names(compiled: Query, document: Path) -> None:
+    """Say so if a query found nothing, and looked for a name that is nearly one of the document's."""
+    from dataclasses import replace
+
+    from xstreamcast.lang.name_check import misspelt_names
+    from xstreamcast.model.parse import LOOKED_THROUGH, names_in
+    from xstreamcast.run.query import warning_texts
+
+    if not document.is_file():
+        return  # a pipe with a name: it has been read
+    elements, attributes, whole = names_in(document)
+    where = str(document) if whole else f"the first {LOOKED_THROUGH >> 20} MB of {document}"
+    module = compiled.executable.program.module
+    for warning in warning_texts(replace(module, warnings=misspelt_names(module, elements, attributes, where))):
+        print(f"xcast: warning: {warning}", file=sys.stderr)
 
 
 def _scanned_file(names: list[str]) -> tuple[str, int | None]:
@@ -286,8 +317,8 @@ def _parameters(compiled: Query, method: str | None, indent: bool) -> Parameters
     return replace(compiled.parameters(), **chosen)
 
 
-def _output(parameters: Parameters, lines: bool, progress: ScanProgress | None) -> Output:
-    """Where the items are written as they are computed; they are not kept."""
+def _output(parameters: Parameters, lines: bool, progress: ScanProgress | None, begun: list[str]) -> Output:
+    """Where the items are written as they are computed; they are not kept, but for what is written first."""
     from xstreamcast.model.serialise import Output
 
     put = sys.stdout.write
@@ -295,6 +326,8 @@ def _output(parameters: Parameters, lines: bool, progress: ScanProgress | None) 
     def write(text: str) -> None:
         if progress is not None:
             progress.hide()
+        if len(begun) < _BEGINNING and text.strip():
+            begun.append(text)
         put(text)
 
     return Output(parameters, write, lines=lines)

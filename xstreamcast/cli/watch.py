@@ -111,7 +111,7 @@ def watch_command(
     from xstreamcast.cli.query import pairs
     from xstreamcast.cli.terminal import Diagnostics, readers_may_leave
     from xstreamcast.cli.watch_warnings import Warned
-    from xstreamcast.run.continuous.arrive.arrivals import arrivals
+    from xstreamcast.run.continuous.arrive.arrivals import arrivals, check_sources
     from xstreamcast.run.continuous.arrive.inflow import CLOCKS
     from xstreamcast.run.continuous.query import ASSUMPTIONS, EMISSIONS, continuous_many
 
@@ -179,6 +179,7 @@ def watch_command(
         report=report,
     )
     _check_streams(inflow, sources, published)
+    check_sources(sources)  # before anything is written
     warned, interrupted = Warned(inflow), False
     with readers_may_leave():
         sinks = sinks_of(inflow, format, trace, published)
@@ -215,8 +216,7 @@ def watch_command(
         for number, query in enumerate(inflow.queries):
             if query.waiting:
                 print(f"xcast: note: query {number} {_waits(query)}", file=sys.stderr)
-        print("xcast: interrupted", file=sys.stderr)
-        sys.exit(130)
+        raise KeyboardInterrupt
 
 
 def _waits(query: ContinuousQuery) -> str:

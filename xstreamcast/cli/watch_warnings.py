@@ -35,13 +35,9 @@ class Warned:
         known: list[object] = [one.structure for one in inflow.associations.values()]
         if known == self._known:
             return
-        from xstreamcast.run.continuous.planned import known_structures
-        from xstreamcast.run.unmatched import unmatched
-
         self._known = known
-        structures = known_structures(inflow.associations)
         for query in inflow.queries:
-            self.say(unmatched(query.query, structures))
+            self.say(query.warnings)
 
     def close(self) -> None:
         """The terminal is free: say what was kept."""

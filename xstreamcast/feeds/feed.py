@@ -21,13 +21,13 @@ from queue import Queue
 from threading import Thread
 from typing import Final
 
-from xstreamcast.errors import Place, XStreamError, error
+from xstreamcast.errors import Place, XStreamError, error, file_error
 from xstreamcast.feeds.known import Known
 from xstreamcast.feeds.places import around_content, grown, region
 from xstreamcast.feeds.records import Record, Records, Removal
 from xstreamcast.feeds.tags import Tags
 from xstreamcast.model.change import ROOT, Change, Eos, Fill, Remove, Replace
-from xstreamcast.model.diagnostic import Diagnostic
+from xstreamcast.model.diagnostic import Diagnostic, excerpt
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, TagType, parse_structure, write_structure
 from xstreamcast.model.time import Instant, parse_instant
@@ -67,14 +67,11 @@ class Feed:
         self.keyed, self.timed, self.removes, self.whole = key is not None, time is not None, removed is not None, whole
         self.report = report
         self.records = Records(record, key, time, removed, namespaces or {})
-        type: TagType = "filler" if time is None else "event" if key is None else "temporal"
-        self.tags = Tags(self.records.around, self.records.steps[-1], type)
         self.known = Known(state, repr((self.records.steps, key, time, removed, whole)))
-        structure = self.known.get("structure")
-        if structure:
-            self.tags.restore(parse_structure(structure))
+        self.tags = self._announced()
         self.counts: Counter[str] = Counter()
         """How many records were ``new``, ``changed``, ``removed``, ``same``, ``aside``."""
+        self._refused: dict[str, str] = {}
 
     @property
     def begun(self) -> bool:
@@ -84,6 +81,19 @@ class Feed:
     def has_read(self, path: Path) -> bool:
         """Whether a file was read before, as it is."""
         return self.known.has_read(str(path.resolve()), _stamp(path))
+
+    def has_refused(self, path: Path) -> bool:
+        """Whether a file, as it is, could not be read when this run came to it."""
+        return self._refused.get(str(path.resolve())) == _stamp(path)
+
+    def _announced(self) -> Tags:
+        """The tags that who listens knows of."""
+        type: TagType = "filler" if not self.timed else "temporal" if self.keyed else "event"
+        tags = Tags(self.records.around, self.records.steps[-1], type)
+        structure = self.structure()
+        if structure is not None:
+            tags.restore(structure)
+        return tags
 
     def structure(self) -> Structure | None:
         """What was announced before: the beginning of a further stream of the same feed."""
@@ -95,33 +105,43 @@ class Feed:
     ) -> Generator[Structure | Change, None, None]:
         """What a document changes. When all of it has been taken, ``told`` is called, and then it is remembered.
 
-        What cannot be read again is remembered as it comes, so that ``told`` is called for each part.
+        What cannot be read again is remembered as it comes, so that ``told`` is called for each part. Of a file that
+        turns out not to be well-formed nothing is remembered: what came of it before the error is to be forgotten.
         """
-        found = self.records.read(source)
+        found, name = self.records.read(source), source_name(source)
         if isinstance(source, str | Path) and Path(source).is_file():
-            stamp = _stamp(Path(source))  # of what is read: it may be another file by the end
-            with self.known.whole():
-                seen = self._count("documents")
-                for lot in _lots(found):
-                    yield from self._lot(lot, seen)
-                yield from self._gone(seen)
-                self.known.read(str(Path(source).resolve()), stamp)
-                told()
+            yield from self._file(Path(source), found, told)
             return
         with self.known.whole():
             seen = self._count("documents")
-        for lot in _as_they_come(found) if source_name(source) == "<stdin>" else _lots(found):
+        for lot in _as_they_come(found) if name == "<stdin>" else _lots(found):
             with self.known.whole():
-                yield from self._lot(lot, seen)
+                yield from self._lot(lot, seen, name)
                 told()
         with self.known.whole():
             yield from self._gone(seen)
             told()
 
-    def _lot(self, lot: list[Brought], seen: int) -> Iterator[Structure | Change]:
+    def _file(self, path: Path, found: Iterator[Brought], told: Callable[[], None]) -> Iterator[Structure | Change]:
+        stamp, counts = _stamp(path), self.counts.copy()  # of what is read: it may be another file by the end
+        try:
+            with self.known.whole():
+                seen = self._count("documents")
+                for lot in _lots(found):
+                    yield from self._lot(lot, seen, str(path))
+                yield from self._gone(seen)
+                self.known.read(str(path.resolve()), stamp)
+                told()
+        except BaseException as fault:
+            if isinstance(fault, XStreamError):
+                self._refused[str(path.resolve())] = stamp
+            self.counts, self.tags = counts, self._announced()
+            raise
+
+    def _lot(self, lot: list[Brought], seen: int, name: str) -> Iterator[Structure | Change]:
         taken: list[tuple[Record | Removal, Instant | None]] = []
         for one in lot:
-            time = self._time(one) if isinstance(one, Record) else None
+            time = self._time(one, name) if isinstance(one, Record) else None
             aside = one if isinstance(one, Diagnostic) else time
             if isinstance(aside, Diagnostic):
                 self.counts["aside"] += 1
@@ -155,17 +175,19 @@ class Feed:
             hole = f'<stream:hole id="{_EVENTS}" tsid="{self.tags.record}"/>'.encode()
             yield Fill(region=ROOT, tsid=1, version=0, content=around_content(self.records.around, hole))
 
-    def _time(self, record: Record) -> Instant | Diagnostic | None:
+    def _time(self, record: Record, name: str) -> Instant | Diagnostic | None:
         """The time of a record, if it has one; or what is wrong with the record."""
-        place = Place(self.records.steps[-1])
+        place, tag = Place(name), self.records.steps[-1]
         if self.keyed and not record.key:
-            return Diagnostic("XSC0122", "quarantine", "a record without a key", place, record.element.string[:100])
+            text = excerpt(record.element.string[:400].encode())
+            return Diagnostic("XSC0122", "quarantine", f"a record, {tag}, without a key", place, text)
         if not self.timed:
             return None
         try:
             return parse_instant(record.time.strip())
         except XStreamError as fault:
-            return Diagnostic(fault.code, "quarantine", f"{fault.message} (record {record.key})", place)
+            which = f"the record {record.key}" if self.keyed else tag
+            return Diagnostic(fault.code, "quarantine", f"{fault.message}, in {which}", place)
 
     def _record(self, record: Record, time: Instant | None, seen: int, number: int, changes: list[Change]) -> int:
         """Tell of a record; the number of the next new one."""
@@ -224,7 +246,10 @@ class Feed:
 
 
 def _stamp(path: Path) -> str:
-    found = os.stat(path)
+    try:
+        found = os.stat(path)
+    except OSError as fault:
+        raise file_error(fault, path, "it was there a moment ago") from None
     return f"{found.st_size} {found.st_mtime_ns}"
 
 

@@ -12,6 +12,7 @@ from xstreamcast.errors import Place, error
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.diagnostic import Diagnostic, excerpt
 from xstreamcast.model.framing import Broken, Framer
+from xstreamcast.model.function import Array
 from xstreamcast.model.tree import Node
 from xstreamcast.scan.encoding import Source, plain_xml, source_name, standard_input
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from xstreamcast.run.query import Query
 
 _STEP: Final = re.compile(r"(?:([^\W\d][\w.-]*):)?([^\W\d][\w.-]*)")
+_ERRORS: Final = "Q{http://www.w3.org/2005/xqt-errors}"
 _AROUND: Final = "records"
 """The root element of a feed whose documents are records."""
 
@@ -59,7 +61,7 @@ class Records:
         """The records of a document in its order, then the removals; of messages, message by message."""
         if not self.messages:
             piped = standard_input() if str(source) == "-" else source
-            yield from self._found(Path(piped) if isinstance(piped, str) else piped)
+            yield from self._found(Path(piped) if isinstance(piped, str) else piped, source_name(source))
             return
         name = source_name(source)
         for piece in Framer(plain_xml(source)):
@@ -67,16 +69,23 @@ class Records:
                 place = Place(name, offset=piece.offset)
                 yield Diagnostic("XSC0001", "quarantine", piece.reason, place, excerpt(piece.raw))
             else:
-                yield from self._found(piece.raw)
+                yield from self._found(piece.raw, name)
 
-    def _found(self, context: Any) -> Iterator[Record | Removal]:
+    def _found(self, context: Any, name: str) -> Iterator[Record | Removal | Diagnostic]:
         items = self.query(context=context).consume()
         for key in items:
             second: Item = next(items)
             if second is True:
                 yield Removal(cast(str, key))
+                continue
+            element = cast(Node, next(items))
+            fault = key if isinstance(key, Array) else second
+            if isinstance(fault, Array):
+                code, message = (str(member[0]) for member in fault.members())
+                text = excerpt(element.string[:400].encode())
+                yield Diagnostic(code, "quarantine", f"{message}, in {self.steps[-1]}", Place(name), text)
             else:
-                yield Record(cast(str, key), cast(str, second), cast(Node, next(items)))
+                yield Record(cast(str, key), cast(str, second), element)
 
 
 def _steps(path: str, namespaces: Mapping[str, str]) -> tuple[str, ...]:
@@ -109,8 +118,16 @@ def _query(
     for given in (key, time, removed):
         if given is not None:
             compile(prolog + given, source=given)
-    items = ", ".join(f'string-join(({given}) ! string(), " ")' if given else '""' for given in (key, time))
+    items = ", ".join(map(_joined, (key, time)))
     text = f"for $record in {path} return $record ! ({items}, .)"
     if removed is not None:
         text += f", (({removed}) ! (string(), true()))"
     return compile(prolog + text, source="feed")
+
+
+def _joined(given: str | None) -> str:
+    """The values of an expression as one text; what is wrong with them, if that is so, as a code and a message."""
+    if given is None:
+        return '""'
+    fault = f"[local-name-from-QName(${_ERRORS}code), string(${_ERRORS}description)]"
+    return f'try {{ string-join(({given}) ! string(), " ") }} catch * {{ {fault} }}'

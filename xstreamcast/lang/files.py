@@ -6,7 +6,7 @@ import codecs
 import re
 from pathlib import Path
 
-from xstreamcast.errors import Place, error
+from xstreamcast.errors import Place, error, file_error
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _search_declared = re.compile(
@@ -16,7 +16,10 @@ _search_declared = re.compile(
 
 def read_query(path: Path) -> str:
     """The text of a query file; XQST0087 if its encoding is unknown, or not the one it says."""
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except OSError as fault:
+        raise file_error(fault, path, "a query can also be given as it is, without -f") from None
     declared = _search_declared(data)
     encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "")
     encoding = encoding or (declared.group(1).decode("ascii") if declared else "utf-8")

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal
 
 from xstreamcast.errors import Place, XStreamError, error
@@ -193,6 +194,20 @@ def read_stream(source: Source, *, limit: int = FRAGMENT_LIMIT) -> Iterator[Arri
         yield arrival
     if reader.framer.wrapper is not None and not ended:
         yield cut_short(reader.source, reader.state.offset)
+
+
+def read_folder(folder: Path, *, limit: int = FRAGMENT_LIMIT) -> Iterator[Arrival]:
+    """The arrivals of a stream whose files lie in a folder, in the order of their names, as it is now.
+
+    The stream's dialect is that of its first element; files whose names begin with a dot are not looked at.
+    """
+    state = ReaderState()
+    for file in sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith(".")):
+        state = ReaderState(form=state.form, rooted=state.rooted)
+        for arrival in FragmentReader(plain_xml(file), source=str(file), state=state, limit=limit):
+            yield arrival
+            if isinstance(arrival.item, Eos):
+                return
 
 
 def cut_short(source: str, offset: int) -> Arrival:

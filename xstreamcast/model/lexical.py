@@ -20,6 +20,16 @@ _SPECIAL: Final = {
     "NaN": float("nan"),
 }
 
+_DAY, _HOUR, _ZONE = r"-?\d{4,}-\d\d-\d\d", r"\d\d:\d\d:\d\d(?:\.\d+)?", r"(?:Z|[+-]\d\d:\d\d)?"
+_OF_TIME: Final = {
+    "date": _DAY + _ZONE,
+    "dateTime": f"{_DAY}T{_HOUR}{_ZONE}",
+    "time": _HOUR + _ZONE,
+    "dayTimeDuration": r"-?P(?=[\dT])(?:\d+D)?(?:T(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?",
+    "yearMonthDuration": r"-?P(?=\d)(?:\d+Y)?(?:\d+M)?",
+}
+"""What dates and durations look like; compiled when somebody takes one for a number."""
+
 # XML 1.0 (fifth edition), productions 4 and 4a without the colon.
 _START = (
     "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
@@ -64,8 +74,18 @@ def parse_double(text: str) -> float:
         return float(trimmed)
     special = _SPECIAL.get(trimmed)
     if special is None:
-        raise error("FORG0001", f"{quoted(text)} is not an xs:double")
+        raise error("FORG0001", f"{quoted(text)} is not an xs:double", hint=_instead_of_double(trimmed))
     return special
+
+
+def _instead_of_double(text: str) -> str:
+    """What may be meant by a text that was taken for a number, as untyped values are: `max(//date)`, `$start + 1`."""
+    if not text:
+        return "an empty value is no number: leave it out, [. != '']"
+    for name, form in _OF_TIME.items():
+        if re.fullmatch(form, text):
+            return f"values without a type are taken for numbers here: say xs:{name}(.) of each"
+    return ""
 
 
 def parse_integer(text: str) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from xstreamcast.errors import Place, XStreamError, error
+from xstreamcast.errors import Place, XStreamError, error, missing_file
 from xstreamcast.model.build import TreeBuilder, simple_content
 from xstreamcast.model.names import (
     ATTRIBUTE,
@@ -30,6 +30,8 @@ KERNEL_FROM = 4 << 20
 """Bytes from which the scan kernel reads a file."""
 _BEGINNING = 1 << 16
 """Bytes in which the root element of a document is looked for."""
+LOOKED_THROUGH = 16 << 20
+"""Bytes of a document in which names are looked for."""
 _SEPARATOR = "\x01"  # between uri, local name and prefix in expat's names: not an XML character
 _elements: dict[str, tuple[int, int]] = {}
 _attributes: dict[str, tuple[int, int]] = {}
@@ -40,11 +42,13 @@ class _Outside(Exception):
     """An entity that is not in the document."""
 
 
-def parse(source: str | bytes | BinaryIO, base_uri: str | None = None, document_uri: str | None = None) -> Node:
-    """The document node of XML text (str), bytes in any encoding, or an open binary file."""
+def parse(
+    source: str | bytes | BinaryIO, base_uri: str | None = None, document_uri: str | None = None, name: str = ""
+) -> Node:
+    """The document node of XML text (str), bytes in any encoding, or an open binary file; errors call it ``name``."""
     import pyexpat
 
-    name = document_uri or base_uri or ""
+    name = name or document_uri or base_uri or ""
     tree = Tree(base_uri, document_uri)
     parser = pyexpat.ParserCreate("utf-8" if isinstance(source, str) else None, _SEPARATOR)
     finish, unclosed = _attach(parser, tree)
@@ -93,14 +97,25 @@ def parse_file(path: str | Path, document_uri: str | None = None) -> Node:
     Large files are read by the scan kernel, five times as fast; for small ones loading it would cost more than it
     gains. What an internal DTD says about IDs only expat tells.
     """
-    path = Path(path)
+    given, path = str(path), Path(path)
+    if not path.exists():
+        raise no_document(given, "give an existing file, or XML as text, which begins with <")
     uri = document_uri or path.absolute().as_uri()
-    if path.stat().st_size >= KERNEL_FROM and not has_internal_subset(path):
+    if path.is_file() and path.stat().st_size >= KERNEL_FROM and not has_internal_subset(path):
         from xstreamcast.scan.tree import parse_tree
 
         return parse_tree(path, uri, uri).root
     with open_input(path) as file:
-        return parse(file, uri, uri)
+        return parse(file, uri, uri, str(path))
+
+
+def no_document(name: str, hint: str) -> XStreamError:
+    """XSC0006 for a document that is not there."""
+    if name.startswith("file:"):
+        hint = "give a path, not a URI"
+    elif "://" in name:
+        hint = "the network is not read: fetch it first, or pipe it in (curl … | xcast query …)"
+    return missing_file(name, "no such file", hint)
 
 
 def default_namespace(path: Path) -> str:
@@ -125,6 +140,36 @@ def default_namespace(path: Path) -> str:
     except (pyexpat.ExpatError, XStreamError):
         pass  # whoever reads the document tells what is wrong with it
     return found[0] if found else ""
+
+
+def names_in(path: Path) -> tuple[set[str], set[str], bool]:
+    """The local names of a file's elements and attributes, of its beginning if it is large; whether they are all."""
+    import pyexpat
+
+    elements: set[str] = set()
+    attributes: set[str] = set()
+
+    def start(name: str, having: dict[str, str]) -> None:
+        elements.add(name)
+        attributes.update(having)
+
+    parser = pyexpat.ParserCreate(None, _SEPARATOR)
+    parser.StartElementHandler = start
+    size = 0
+    try:
+        with open_input(path) as file:
+            for chunk in expat_chunks(read_chunks(file)):
+                parser.Parse(chunk, False)
+                size += len(chunk)
+                if size > LOOKED_THROUGH:
+                    break
+    except (pyexpat.ExpatError, XStreamError):
+        pass  # whoever reads the document tells what is wrong with it
+    return _local(elements), _local(attributes), size <= LOOKED_THROUGH
+
+
+def _local(names: set[str]) -> set[str]:
+    return {name.rpartition(_SEPARATOR)[2] for name in names}
 
 
 def _known(names: dict[str, tuple[int, int]], node_kind: int, raw: str) -> tuple[int, int]:

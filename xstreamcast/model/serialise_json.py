@@ -86,7 +86,8 @@ class _JSONWriter:
         if not items:
             self.out.append("null")
         elif len(items) > 1:
-            raise error("SERE0023", f"JSON has no sequence of {len(items)} items", hint="use an array")
+            hint = "make an array { … } of them, or write one item per line (--lines)"
+            raise error("SERE0023", f"JSON has no sequence of {len(items)} items", hint=hint)
         else:
             self.item(items[0], level)
 

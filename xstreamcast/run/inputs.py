@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, Final, cast
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.parse import KERNEL_FROM
 from xstreamcast.model.tree import DOCUMENT, Node
+from xstreamcast.run.stored import is_text
 from xstreamcast.scan.encoding import open_input, read_chunks
 
 _PIECE: Final = 1 << 18
@@ -99,7 +100,7 @@ def scannable(source: Any) -> Scannable | None:
     if isinstance(source, Node):
         return source if source.kind == DOCUMENT and source.row == 0 else None
     if isinstance(source, str):
-        return None if source.lstrip("\ufeff \t\r\n").startswith("<") else Path(source)
+        return None if is_text(source) else Path(source)
     if isinstance(source, PathLike):
         return Path(source)
     if isinstance(source, (bytes, bytearray, memoryview)):

@@ -21,6 +21,7 @@ from xstreamcast.model.interop import from_foreign, is_foreign
 from xstreamcast.model.parse import parse, parse_file
 from xstreamcast.model.tree import ATTRIBUTE, ELEMENT, Node
 from xstreamcast.model.types import type_of
+from xstreamcast.run.stored import is_text
 from xstreamcast.scan.encoding import open_input
 
 _NO_SEQUENCE: Final = (Node, FunctionItem, str, bytes, bytearray, memoryview, Mapping)
@@ -116,9 +117,7 @@ def document(source: Any) -> Item:
     if isinstance(source, Node):
         return source
     if isinstance(source, str):
-        if source.lstrip("\ufeff \t\r\n").startswith("<"):
-            return parse(source.lstrip("\ufeff \t\r\n"))
-        return parse_file(source)
+        return parse(source.lstrip("\ufeff \t\r\n")) if is_text(source) else parse_file(source)
     if isinstance(source, PathLike):
         return parse_file(Path(source))
     if isinstance(source, (bytes, bytearray, memoryview)):
@@ -135,7 +134,11 @@ def binary(source: Any) -> Any:
     """What is open for reading text, as something that is read as bytes, which say their encoding themselves."""
     if not isinstance(source, TextIOBase):
         return source
-    return source.buffer if hasattr(source, "buffer") else source.read()
+    if not hasattr(source, "buffer"):
+        return source.read()
+    beneath: Any = source.buffer
+    beneath.opened_as = source  # who opened it may let go of it, which would close what is read here
+    return beneath
 
 
 def uri_of(source: Any) -> str | None:

@@ -158,6 +158,9 @@ def compile(
     from xstreamcast.functions.registry import names
     from xstreamcast.run.library import file_modules, known_function
 
+    if not isinstance(text, str):
+        hint = "a query in a file: Path(file).read_text()"
+        raise error("XPTY0004", f"a query is a str, not a {type(text).__name__}", hint=hint)
     if static is None:
         base = base_uri or Path.cwd().as_uri() + "/"
         plain = frozenset(("", name) for name in variables if ":" not in name and "}" not in name)

@@ -16,7 +16,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Final
 
-from xstreamcast.errors import Place, XStreamError, error
+from xstreamcast.errors import Place, XStreamError, error, missing_file
 
 PATTERN: Final = re.compile(r"[*?\[]")
 _LONGEST: Final = 4096  # of a path
@@ -53,7 +53,7 @@ def missing(name: str) -> XStreamError:
     if Path(name).is_dir():
         hint = "names that begin with a dot or an underscore are not looked at"
         return error("XSC0006", "there are no files in the folder", Place(name), hint)
-    return error("XSC0006", "no such file, and nothing matches", Place(name), "a file, a folder or a pattern of files")
+    return missing_file(name, "no such file, and nothing matches", "a file, a folder or a pattern of files")
 
 
 def several(context: Any) -> list[Any] | None:
@@ -61,8 +61,8 @@ def several(context: Any) -> list[Any] | None:
     if isinstance(context, list | tuple):
         if not context or not all(isinstance(each, str | PathLike) for each in context):
             return None
-        return [document for each in context for document in ([each] if _is_text(each) else stored(each))]
-    if not isinstance(context, str | PathLike) or _is_text(context):
+        return [document for each in context for document in ([each] if is_text(each) else stored(each))]
+    if not isinstance(context, str | PathLike) or is_text(context):
         return None
     place = Path(context)
     if place.is_dir() or (PATTERN.search(fspath(context)) and not place.exists()):
@@ -70,6 +70,9 @@ def several(context: Any) -> list[Any] | None:
     return None
 
 
-def _is_text(source: str | PathLike[str]) -> bool:
-    """Whether it is XML, or no path in any case."""
-    return isinstance(source, str) and (source.lstrip("\ufeff \t\r\n").startswith("<") or len(source) > _LONGEST)
+def is_text(source: str | PathLike[str]) -> bool:
+    """Whether it is XML, or no path in any case: nothing, or more than a path can be."""
+    if not isinstance(source, str):
+        return False
+    begun = source.lstrip("\ufeff \t\r\n")
+    return not begun or begun.startswith("<") or len(source) > _LONGEST

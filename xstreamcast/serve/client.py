@@ -19,6 +19,7 @@ import random
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from http.client import HTTPException
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 from urllib.error import HTTPError, URLError
@@ -336,11 +337,11 @@ def ask(request: Request, address: Address) -> bytes:
     except HTTPError as refusal:
         try:
             told = json.loads(refusal.read())
-        except ValueError:
+        except (ValueError, OSError, HTTPException):
             told = {}
         code, message = told.get("code", "XSC0102"), told.get("message", refusal.reason)
         raise error(code, f"{address}: {message}", hint=told.get("hint", "")) from None
-    except (URLError, OSError) as fault:
+    except (URLError, OSError, HTTPException) as fault:  # the last: it went away in the middle of its answer
         reason = getattr(fault, "reason", fault)
         why = _reason(reason) if isinstance(reason, OSError) else str(reason)
         raise error("XSC0101", f"{address}: no connection: {why}", hint="is the server there?") from None

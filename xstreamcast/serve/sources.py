@@ -24,7 +24,7 @@ from threading import Thread
 from typing import Any, Final, cast
 from urllib.parse import parse_qsl, urlsplit
 
-from xstreamcast.errors import error
+from xstreamcast.errors import error, missing_file
 from xstreamcast.model.change import Change, Eos
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import Arrival, Form, FragmentReader, ReaderState, read_stream
@@ -49,7 +49,7 @@ def check(source: str, stream: str) -> None:
     if source.startswith("generate:"):
         Generated.parse(source, stream)
     elif source != "-" and not Path(source).exists():
-        raise error("XSC0006", f"no file or folder {source}", hint="write --stream NAME=SOURCE")
+        raise missing_file(source, "there is no file or folder of that name", "write --stream NAME=SOURCE")
 
 
 def follow(source: str, stream: str, mark: str) -> AsyncIterator[Batch]:
