@@ -21,6 +21,16 @@ from xstreamcast.cli.interrupts import held, interruptible, kept, released, run,
 from xstreamcast.cli.terminal import output
 
 
+@pytest.fixture(autouse=True)
+def usual_handlers() -> Iterator[None]:
+    """As a command finds them that nobody has started with ``nohup``."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 def wait() -> None:
     """For a signal that is sure to come."""
     assert Event().wait(300)
@@ -117,6 +127,23 @@ def test_a_signal_before_a_block_that_lets_it_through_is_raised_in_front_of_it()
                 pytest.fail("it came before")
 
     interrupted(work)
+
+
+def test_a_block_that_ends_late_lets_no_signal_into_another() -> None:
+    forgotten = kept(lambda: "made", lambda _: None)
+    forgotten.__enter__()
+    passed = []
+
+    def work() -> None:
+        nonlocal forgotten
+        with held():
+            del forgotten
+            signal.raise_signal(signal.SIGINT)
+            passed.append(True)
+
+    interrupted(work)
+    assert passed == [True]
+    settle()
 
 
 def struck_everywhere(work: Callable[[], None]) -> Iterator[bool]:

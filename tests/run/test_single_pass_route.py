@@ -252,7 +252,7 @@ def test_errors_have_their_place_in_the_document(file: Path) -> None:
     file.write_bytes(XML.replace(b"</s>", b"\n</t>"))
     with pytest.raises(XStreamError, match="XSC0001") as failure:
         query("count(//n)", context=file).items()
-    assert str(failure.value.place) == f"{file.as_uri()}:2:1"
+    assert str(failure.value.place) == f"{file}:2:1"
     with pytest.raises(XStreamError, match="FODC0002"):
         query(f"count(doc('{file.as_uri()}')//n)").items()
 

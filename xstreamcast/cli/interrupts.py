@@ -29,21 +29,21 @@ _IMPORTING: Final = "<frozen importlib._bootstrap>"
 
 
 class _Pending:
-    """How many blocks hold signals, which signals wait for that, or for later, and whom it concerns; what is owed."""
+    """The blocks that hold signals, which signals wait for that, or for later; and what is owed."""
 
     def __init__(self) -> None:
-        self.held = 0
+        self.holding: list[held] = []
         self.due: list[int] = []
         self.later: list[int] = []
-        self.meanwhile: tuple[Callable[[], object], ...] = ()
         self.owed: list[Owed] = []
 
 
 def _handle(number: int, frame: FrameType | None) -> None:
-    if _pending.held:
+    if _pending.holding:
         _pending.due.append(number)
-        for call in _pending.meanwhile:
-            call()
+        for block in _pending.holding:
+            if block.meanwhile is not None:
+                block.meanwhile()
     elif _cannot_take(frame):
         _take_later(number)
     else:
@@ -125,23 +125,23 @@ class held:
     """In the block, signals wait; at its end the first of them is raised, unless something else ends the command.
 
     ``meanwhile`` is called when one comes. No signal is taken where Python only computes: that is what the order of
-    the statements here relies on.
+    the statements here relies on. A block that an exception has left behind may end late, in the middle of others,
+    when it is collected as garbage: each stands for itself.
     """
 
     def __init__(self, meanwhile: Callable[[], object] | None = None) -> None:
         self.counts = threading.current_thread() is threading.main_thread()
-        self.meanwhile = () if meanwhile is None else (meanwhile,)
-        self.before = _pending.held, _pending.meanwhile
+        self.meanwhile = meanwhile
 
     def __enter__(self) -> None:
         if self.counts:
-            held, meanwhile = self.before
-            _pending.held, _pending.meanwhile = held + 1, meanwhile + self.meanwhile
+            _pending.holding.append(self)
 
     def __exit__(self, kind: type[BaseException] | None, value: object, traceback: object) -> None:
         if self.counts:
-            _pending.held, _pending.meanwhile = self.before
-            if _pending.due and not _pending.held:
+            if self in _pending.holding:
+                _pending.holding.remove(self)
+            if _pending.due and not _pending.holding:
                 first = _pending.due[0]
                 _pending.due.clear()
                 if kind is None or not issubclass(kind, KeyboardInterrupt | SystemExit):
@@ -152,21 +152,21 @@ class released:
     """In the block, which lies in one that holds signals, they come as they do outside."""
 
     def __init__(self) -> None:
-        self.held = 0
+        self.blocks: list[held] = []
         self.counts = threading.current_thread() is threading.main_thread()
 
     def __enter__(self) -> None:
         if self.counts:
-            self.held, _pending.held = _pending.held, 0
+            self.blocks, _pending.holding = _pending.holding, []
             if _pending.due:
-                _pending.held = self.held
+                _pending.holding = self.blocks
                 first = _pending.due[0]
                 _pending.due.clear()
                 raise _raised(first)
 
     def __exit__(self, *_: object) -> None:
         if self.counts:
-            _pending.held = self.held
+            _pending.holding = self.blocks + _pending.holding
 
 
 def signals_wait() -> bool:
