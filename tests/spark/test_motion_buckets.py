@@ -207,15 +207,11 @@ def test_a_stream_that_does_what_buckets_cannot_follow_stops_with_a_clear_error(
         check('stream("s")//item', rows_of("".join([root(1, 2, 3), last])), 1, LIST, per_batch=1)
 
 
-BY_VENDOR = """for $t in stream("credit")//transaction let $m := $t/amount
-group by $v := $t/vendor order by sum($m) descending, $v return <v n="{ $v }">{ sum($m) }</v>"""
-
-
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("text", "last", "generator"),
-    [(FRAUD, "combine", "credit"), (BY_VENDOR, "gather", "credit"), (UNANSWERED, "gather", "packets")],
-    ids=["items", "sorted-groups", "join-of-two-streams"],
+    [(FRAUD, "combine", "credit"), (UNANSWERED, "gather", "packets")],
+    ids=["items", "join-of-two-streams"],
 )
 def test_on_spark_the_buckets_say_what_the_embedded_engine_says(
     spark: Any, tmp_path: Path, text: str, last: str, generator: str

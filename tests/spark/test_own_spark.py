@@ -27,23 +27,19 @@ def when(ready, *then):
 folder = Path(sys.argv[1])
 """
 
-CALL = """
-with own_spark("call", "local[2]", folder, **SHORT_LIVED) as spark:
+CALLS = """
+with own_spark("calls", "local[2]", folder, **SHORT_LIVED) as spark:
     queue = spark._jvm.java.util.concurrent.LinkedTransferQueue()
     when(queue.hasWaitingConsumer, lambda: queue.put("an answer"))
     try:
         queue.take()
     except KeyboardInterrupt:
         print("interrupted, and its Spark has", spark.range(5).count(), "numbers")
-"""
-
-JOB = """
-with own_spark("job", "local[2]", folder, **SHORT_LIVED) as spark:
     when(lambda: list(spark.sparkContext.statusTracker().getActiveJobsIds()))
     try:
         spark.range(10**14).selectExpr("sum(id % 7)").collect()
     except KeyboardInterrupt:
-        print("interrupted, and its Spark has", spark.range(5).count(), "numbers")
+        print("interrupted, and its Spark has", spark.range(6).count(), "numbers")
 """
 
 START = """
@@ -60,11 +56,10 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (CALL, "interrupted, and its Spark has 5 numbers\n"),
-        (JOB, "interrupted, and its Spark has 5 numbers\n"),
+        (CALLS, "interrupted, and its Spark has 5 numbers\ninterrupted, and its Spark has 6 numbers\n"),
         (START, "interrupted, and Spark is gone: True\n"),
     ],
-    ids=["call", "job", "start"],
+    ids=["calls", "start"],
 )
 def test_an_interrupt_waits_for_the_end_of_a_call_of_java(tmp_path: Path, text: str, said: str) -> None:
     ran = subprocess.run(
