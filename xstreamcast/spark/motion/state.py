@@ -54,9 +54,8 @@ def advance(job: Job, store: Store, rows: list[Row]) -> Iterator[Row]:
     rows = in_order(rows)
     changes = sum(row["change"] not in ("structure", "quarantine", TICK) for row in rows)
     counted = [row["seq"] for row in rows if row["change"] == TICK and row["order"] == COUNTED]
-    _ENGINES.pop(
-        replica.head.birth, None
-    )  # while it goes on it is nobody's: what fails in the middle is not used again
+    # While it goes on it is nobody's: what fails in the middle is not used again.
+    _ENGINES.pop(replica.head.birth, None)
     replica.take(rows)
     blob = pack(logged(rows, replica.late))
     head = replica.head.after(blob, changes)
