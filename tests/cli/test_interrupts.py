@@ -59,6 +59,7 @@ def test_what_is_ignored_stays_so() -> None:
     try:
         with interruptible():
             signal.raise_signal(signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
 

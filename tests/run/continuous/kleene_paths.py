@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -25,7 +26,7 @@ from xstreamcast.lang import ast
 from xstreamcast.model.structure import Structure
 
 
-class KleenePaths:
+class KleenePaths(ABC):
     """The value of paths; with ``optimistic``, holes are empty and what is not refused for certain passes."""
 
     def __init__(self, documents: Mapping[str, Element], structures: Mapping[str, Structure | None]) -> None:
@@ -41,13 +42,13 @@ class KleenePaths:
         for child in getattr(node, "children", ()):
             self._number(child)
 
+    @abstractmethod
     def value(self, e: ast.Expr, env: dict[Any, Value], focus: Any) -> Value:
         """The value of any expression."""
-        raise NotImplementedError
 
+    @abstractmethod
     def truth(self, e: ast.Expr, env: dict[Any, Value], focus: Any) -> bool | None:
         """Whether an expression is true; None: it is not known."""
-        raise NotImplementedError
 
     def path(self, e: ast.Path | ast.SimpleMap, env: dict[Any, Value], focus: Any) -> Value:
         first, *rest = e.steps

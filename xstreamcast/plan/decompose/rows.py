@@ -8,6 +8,7 @@ Rows are found by equations and by one relation of order; else by any condition 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, cast
 
@@ -77,38 +78,43 @@ def _keyed(
     own: list[ast.Clause] = [loop]
     keys: list[ast.Expr] = []
     arguments: list[ast.Expr] = []
-    left: list[ast.Clause] = []
     order: tuple[ast.Expr, Relation, ast.Expr] | None = None
-    forward = True
-    for clause in rest:
-        forward = forward and isinstance(clause, FORWARD)
-        if not forward or not isinstance(clause, ast.WhereClause):
-            left.append(clause)
-            continue
-        kept: list[ast.Expr] = []
-        for part in conjuncts(clause.condition):
-            equation = _equation(body, part, name, inside)
-            if during is not None:
-                # What holds of a projection need not hold of what it is of, but for what is there before.
-                kept.append(part)
-                if equation is not None and _plain(equation[0]):
-                    keys.append(equation[0])
-                    arguments.append(equation[1])
-            elif equation is not None:
-                keys.append(equation[0])
-                arguments.append(equation[1])
-                if isinstance(part, ast.ValueComparison):
-                    kept.append(part)  # it is stricter about types
-            elif _of_row(body, part, name, inside):
-                own.append(ast.WhereClause(part, span=part.span))
-            elif order is None and work.following and (found := _order(body, part, name, inside)) is not None:
-                order = found
-            else:
-                kept.append(part)
-        left += _where(kept, clause)
+
+    def stays(part: ast.Expr) -> bool:
+        nonlocal order
+        equation = _equation(body, part, name, inside)
+        # What holds of a projection need not hold of what it is of, but for what is there before.
+        if equation is not None and (during is None or _plain(equation[0])):
+            keys.append(equation[0])
+            arguments.append(equation[1])
+        if during is not None:
+            return True
+        if equation is not None:
+            return isinstance(part, ast.ValueComparison)  # it is stricter about types
+        if _of_row(body, part, name, inside):
+            own.append(ast.WhereClause(part, span=part.span))
+            return False
+        found = _order(body, part, name, inside) if order is None and work.following else None
+        order = order or found
+        return found is None
+
+    left = _left(rest, stays)
     if order is not None:
         return Rows(tuple(own), (*keys, order[0]), (*arguments, order[2]), left, during, order[1])
     return Rows(tuple(own), tuple(keys), tuple(arguments), left, during) if keys else None
+
+
+def _left(rest: list[ast.Clause], stays: Callable[[ast.Expr], bool]) -> list[ast.Clause]:
+    """The clauses behind a loop without those conditions, as far as tuples only go forward, that need not stay."""
+    left: list[ast.Clause] = []
+    forward = True
+    for clause in rest:
+        forward = forward and isinstance(clause, FORWARD)
+        if forward and isinstance(clause, ast.WhereClause):
+            left += _where([part for part in conjuncts(clause.condition) if stays(part)], clause)
+        else:
+            left.append(clause)
+    return left
 
 
 def _compared(work: Decomposition, body: RecordBody, loop: ast.ForClause, rest: list[ast.Clause]) -> Rows | None:
@@ -118,21 +124,15 @@ def _compared(work: Decomposition, body: RecordBody, loop: ast.ForClause, rest: 
     name = loop.var.expanded
     inside = _bound_behind(loop, rest)
     own: list[ast.Clause] = [loop]
-    left: list[ast.Clause] = []
     tied = Condition(work.names, name, inside, lambda part: depends(body, part))
-    forward = True
-    for clause in rest:
-        forward = forward and isinstance(clause, FORWARD)
-        if not forward or not isinstance(clause, ast.WhereClause):
-            left.append(clause)
-            continue
-        kept: list[ast.Expr] = []
-        for part in conjuncts(clause.condition):
-            if _of_row(body, part, name, inside):
-                own.append(ast.WhereClause(part, span=part.span))
-            elif not tied.take(part, is_safe):
-                kept.append(part)
-        left += _where(kept, clause)
+
+    def stays(part: ast.Expr) -> bool:
+        if _of_row(body, part, name, inside):
+            own.append(ast.WhereClause(part, span=part.span))
+            return False
+        return not tied.take(part, is_safe)
+
+    left = _left(rest, stays)
     if not tied.parts:
         return None
     keys, arguments = ([part for _, part in side] for side in (tied.keys, tied.arguments))

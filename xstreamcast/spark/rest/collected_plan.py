@@ -51,7 +51,8 @@ def collected_plan(module: ast.Module) -> Plan | None:
     (call,) = calls
     if not isinstance(call, ast.FunctionCall) or call.name.expanded != (FN, "collection"):
         return None
-    if call.args and not isinstance(call.args[0], ast.StringLiteral):
+    name = call.args[0] if call.args else ast.StringLiteral("")
+    if not isinstance(name, ast.StringLiteral):
         return None
     if all(part is not call for part in descendants(module.body)):
         return None
@@ -62,7 +63,7 @@ def collected_plan(module: ast.Module) -> Plan | None:
     items, reduction = work.found
     if isinstance(items, ast.VarRef) and isinstance(reduction, Concat):
         return None  # whole documents would be sent to who does the rest
-    source = Source(call.args[0].value if call.args else "", _DOCUMENT)  # type: ignore[attr-defined]  # it is a literal
+    source = Source(name.value, _DOCUMENT)
     unit = Unit(_VALUE, _DOCUMENT, items, (), reduction, module.body.span)
     output = unit if isinstance(rest, ast.VarRef) else rest
     step = Pass(source, (unit,), targets(module, [unit]))

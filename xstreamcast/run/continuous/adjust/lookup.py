@@ -191,14 +191,10 @@ class Lookup(Derived):
     def _ask(self, args: list[list[Item]]) -> list[Item]:
         values = [atomize(arg) for arg in args]
         if not all(values):
-            self._note(REGIME)
-            self._fail()
-            return self._reduced([])
+            return self._nothing()
         forms = [[self._form(k, value) for value in column] for k, column in enumerate(values)]
         if any(form is None for column in forms for form in column):
-            self._note(ALL)
-            self._fail()
-            return self._reduced([row for row in self._every() if self._matches(row, values)])
+            return self._one_by_one(values)
         keys = list(product(*forms))
         for key in keys:
             self._note(key)
@@ -210,6 +206,18 @@ class Lookup(Derived):
             return self._group(self.groups.get(keys[0]))
         found = {id(entry.item): entry.item for key in keys for entry in self.groups.get(key, ())}
         return self._reduced(in_order(found.values()))
+
+    def _nothing(self) -> list[Item]:
+        """What is asked for equals nothing, as long as its type is not another's."""
+        self._note(REGIME)
+        self._fail()
+        return self._reduced([])
+
+    def _one_by_one(self, values: list[list[Item]]) -> list[Item]:
+        """What is asked for is compared with all rows."""
+        self._note(ALL)
+        self._fail()
+        return self._reduced([row for row in self._every() if self._matches(row, values)])
 
     def _note(self, key: Key) -> None:
         """Who asks must look again when this key's rows are others."""

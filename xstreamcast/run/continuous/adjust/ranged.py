@@ -31,7 +31,6 @@ from xstreamcast.run.continuous.adjust.lookup import (
     ALL,
     NUMBER,
     NUMBERS,
-    REGIME,
     TEXT,
     TEXTS,
     Key,
@@ -185,21 +184,15 @@ class Ranged(Lookup):
     def _ask(self, args: list[list[Item]]) -> list[Item]:
         values = [atomize(arg) for arg in args]
         if not all(values):
-            self._note(REGIME)
-            self._fail()
-            return self._reduced([])
+            return self._nothing()
         *columns, bounds = values
         forms = [[self._form(k, value) for value in column] for k, column in enumerate(columns)]
         order = self._order(bounds)
         if order is None or any(form is None for column in forms for form in column):
-            self._note(ALL)
-            self._fail()
-            return self._reduced([row for row in self._every() if self._matches(row, values)])
+            return self._one_by_one(values)
         bound = dict(self._ends(bounds, least=self._backward)).get(order)
         if bound is None:  # NaN
-            self._note(REGIME)
-            self._fail()
-            return self._reduced([])
+            return self._nothing()
         keys: list[Key] = [(*key, (order, None)) for key in product(*forms)]
         for key in keys:
             self._note_bound(key, bound)
