@@ -42,7 +42,7 @@ law: $(VENV)/.spark $(VENV)/.test
 
 lint: $(VENV)/.spark $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/python tools/types_and_order.py
 
 bench: $(VENV)/.spark $(VENV)/.test
 	$(BIN)/python -m bench $(ARGS)

@@ -81,18 +81,36 @@ def batches(rows: list[Row], size: int) -> list[list[Row]]:
     return [rows[at : at + size] for at in range(0, len(rows), size)]
 
 
-def in_buckets(parts: list[list[Row]], spread: Spread, job: Job) -> Iterator[list[Row]]:
-    """Routing, the buckets' engines and combining or gathering, one after the other: what each micro-batch tells."""
-    routing, combined, gathering = MemoryStore(), Combined(job.names[0]), MemoryStore()
-    stores: dict[int, MemoryStore] = {}
-    for batch in parts:
+class InBuckets:
+    """Routing, the buckets' engines and combining or gathering, one after the other, with the state that each keeps."""
+
+    def __init__(self, spread: Spread, job: Job) -> None:
+        self.spread, self.job = spread, job
+        self.routing, self.combined, self.gathering = MemoryStore(), Combined(job.names[0]), MemoryStore()
+        self.stores: dict[int, MemoryStore] = {}
+
+    def saved(self) -> tuple[Any, ...]:
+        """All that is kept, to go on from."""
+        return self.routing, self.combined, self.gathering, self.stores
+
+    def go_on_from(self, saved: tuple[Any, ...]) -> None:
+        self.routing, self.combined, self.gathering, self.stores = saved
+
+    def take(self, batch: list[Row]) -> list[Row]:
+        """What a micro-batch tells."""
         brought = {}
-        for bucket, mine in route(spread, routing, batch):
-            store = stores.setdefault(bucket, MemoryStore())
-            brought[bucket] = list(advance(bucket_job(spread, job, bucket), store, mine))
+        for bucket, mine in route(self.spread, self.routing, batch):
+            store = self.stores.setdefault(bucket, MemoryStore())
+            brought[bucket] = list(advance(bucket_job(self.spread, self.job, bucket), store, mine))
         if not brought:
-            yield []
-        elif spread.last == "combine":
-            yield list(combined.take(brought))
-        else:
-            yield list(gathered(spread, gathering_job(job), gathering, brought))
+            return []
+        if self.spread.last == "combine":
+            return list(self.combined.take(brought))
+        return list(gathered(self.spread, gathering_job(self.job), self.gathering, brought))
+
+
+def in_buckets(parts: list[list[Row]], spread: Spread, job: Job) -> Iterator[list[Row]]:
+    """What each micro-batch tells."""
+    buckets = InBuckets(spread, job)
+    for batch in parts:
+        yield buckets.take(batch)

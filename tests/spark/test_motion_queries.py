@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -20,11 +19,10 @@ from law_oracle import Scratch
 from motion_law import step_rows
 from motion_queries import QUERIES, SHAPES, case_of, draw_changes
 from motion_stores import MemoryStore, in_buckets
-from motion_streams import spoken, write_file
+from motion_streams import spoken
 
-from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.structure import Structure, parse_structure
+from xstreamcast.model.structure import parse_structure
 from xstreamcast.run.continuous.query import continuous_many
 from xstreamcast.spark.motion import association_buckets, state
 from xstreamcast.spark.motion.association_spread import spread
@@ -122,50 +120,3 @@ def test_in_buckets_whoever_has_the_batch(name: str) -> None:
         if number == 0:
             _another_worker()
     assert said == from_scratch(case.query, parts)
-
-
-@pytest.mark.spark
-def test_on_spark_some_of_each_kind_together_and_from_the_checkpoint_in_other_workers(
-    spark: Any, tmp_path: Path
-) -> None:
-    from xstreamcast.spark import continuous_many as on_spark
-
-    r, queries = Random(5), dict([*QUERIES.items()][::4])
-    steps = (*draw_changes(r, 12), *END)
-    # A file that brings nothing would be taken together with the next one.
-    each = [batches([step for step in steps if step.stream == name], 4, r) for name in SHAPES]
-    parts = [[step for part in together for step in part] for together in zip(*each, strict=True)]
-    feeds = {name: tmp_path / name for name in SHAPES}
-    for feed in feeds.values():
-        feed.mkdir()
-    seen: list[list[str]] = []
-    motions = []  # the first stays: so the second has workers of its own, and must read what is saved
-    for files in (parts[:2], parts[2:]):
-        for part in files:
-            _write(feeds, len(list(feeds["s"].iterdir())), part)
-        streams = {name: str(feed) for name, feed in feeds.items()}
-        limit = {"maxFilesPerTrigger": "1"}
-        motions.append(on_spark(spark, list(queries.values()), streams, structures=STRUCTURES, options=limit))
-        running = motions[-1].start(
-            display=lambda answers: seen.append([spoken(one.told()) for one in answers.queries]),
-            checkpoint=tmp_path / "state",
-            available_now=True,
-        )
-        try:
-            assert running.wait(300)
-        finally:
-            running.stop()
-    assert motions[0].pool.number != motions[1].pool.number
-    for one, (name, text) in enumerate(queries.items()):
-        assert [answers[one] for answers in seen] == from_scratch(text, parts), name
-    moved = [len(set(said)) > 1 for said in zip(*seen, strict=True)]
-    assert sum(moved) > len(moved) / 2, "answers that are always the same show little"
-
-
-def _write(feeds: dict[str, Path], number: int, part: list[Step]) -> None:
-    """A micro-batch, as a file of each stream."""
-    for name, feed in feeds.items():
-        items = [item for step in part if step.stream == name for item in step.items()]
-        changes = [item for item in items if isinstance(item, Change)]
-        structures = [item for item in items if isinstance(item, Structure)]
-        write_file(feed / f"{number:03}.xml", changes, structures[0] if structures else None)

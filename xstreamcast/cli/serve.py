@@ -88,7 +88,7 @@ def serve_command(
         structures = read_structures(structure)
         unknown = set(structures) - set(sources) - {""}
         if unknown:
-            raise typer.BadParameter(f"--structure {unknown.pop()}=…: there is no --stream of that name")
+            raise typer.BadParameter(f"--structure {min(unknown)}=…: there is no --stream of that name")
     try:
         import aiohttp  # noqa: F401 - whether it is there
     except ImportError:

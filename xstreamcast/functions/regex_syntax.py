@@ -121,7 +121,7 @@ def _cased(ranges: Ranges) -> Ranges:
             continue
         for code in range(low, high + 1):
             character = chr(code)
-            for variant in {character.lower(), character.upper(), character.casefold()}:
+            for variant in (character.lower(), character.upper(), character.casefold()):
                 if len(variant) == 1:
                     more.append((ord(variant), ord(variant)))
     # Characters whose own variants fall into the set, such as the Kelvin sign for k.

@@ -91,8 +91,8 @@ class Unit:
     scope: Scope
     functions: dict[tuple[str, str, int], FunctionDecl] = field(default_factory=dict)
     variables: dict[Expanded, VariableDecl] = field(default_factory=dict)
-    exported_functions: set[tuple[str, str, int]] = field(default_factory=set)
-    exported_variables: set[Expanded] = field(default_factory=set)
+    exported_functions: dict[tuple[str, str, int], None] = field(default_factory=dict)
+    exported_variables: dict[Expanded, None] = field(default_factory=dict)
     imports: list[Unit] = field(default_factory=list)
 
 
@@ -197,7 +197,7 @@ class Linker:
         unit.functions[key] = declaration
         scope.functions[key] = declaration.span
         if not is_private(declaration, scope):
-            unit.exported_functions.add(key)
+            unit.exported_functions[key] = None
 
     def collect_variable(self, declaration: VariableDecl, unit: Unit) -> None:
         scope = unit.scope
@@ -208,7 +208,7 @@ class Linker:
         unit.variables[name.expanded] = declaration
         scope.globals.add(name.expanded)
         if not is_private(declaration, scope):
-            unit.exported_variables.add(name.expanded)
+            unit.exported_variables[name.expanded] = None
 
     def check_namespace(self, unit: Unit, uri: str, shown: str, span: Span) -> None:
         """XQST0048: what a library module declares is in its namespace."""

@@ -98,7 +98,7 @@ class Scope:
         """A variable that must be in scope, or XPST0008."""
         found = self.expand(name)
         if found.expanded not in self.locals and found.expanded not in self.globals:
-            known = [local for _, local in (*self.locals, *self.globals)]
+            known = [local for _, local in (*self.locals, *sorted(self.globals))]
             hint = did_you_mean(name.local, known, "$")
             if not hint and not known:
                 hint = "declare it, or give it a value: variables= or --var"
@@ -140,7 +140,7 @@ class Scope:
         else:
             names = [found for u, found, _ in self.functions if u == uri]
             names += self.function_names(uri) if self.function_names else ()
-            names += [found for found, _ in xcql]
+            names += [found for found, _ in sorted(xcql)]
             hint = did_you_mean(local, names, f"{name.prefix}:" if name.prefix else "")
         return self.fault("XPST0017", message, name.span, hint)
 

@@ -153,7 +153,7 @@ class Check:
         if axis == "self":
             return focus
         found: set[Place] = set()
-        for stream, tsid in focus:
+        for stream, tsid in sorted(focus, key=_rank):
             structure = self.structures[stream]
             if axis == "child":
                 found.update((stream, child) for child in below(structure, tsid))
@@ -183,10 +183,14 @@ class Check:
     def warn(self, name: ast.Name, found: frozenset[Place], focus: frozenset[Place], span: Span) -> None:
         """Adds the warning for a step to nowhere, once."""
         streams = ", ".join(sorted({stream for stream, _ in focus}))
-        place = min(focus, key=lambda place: (place[0], -1 if place[1] is None else place[1]))
+        place = min(focus, key=_rank)
         parent = "the root" if place[1] is None else self.structures[place[0]].path(place[1])
         message = f"nothing matches {name.lexical}: the structure of stream {streams} has none below {parent}"
-        known = [split(self.structures[stream].tag(tsid).name)[1] for stream, tsid in found if tsid is not None]
+        known = [
+            split(self.structures[stream].tag(tsid).name)[1]
+            for stream, tsid in sorted(found, key=_rank)
+            if tsid is not None
+        ]
         hint = did_you_mean(name.local, known)
         deeper = self.along("descendant", focus) or frozenset()
         if any(self.matches(place, ast.NameTest(name), name) for place in deeper):
@@ -225,3 +229,8 @@ def split(name: str) -> Expanded:
     """``{uri}local`` as a pair."""
     uri, brace, local = name[1:].partition("}")
     return (uri, local) if brace and name.startswith("{") else ("", name)
+
+
+def _rank(place: Place) -> tuple[str, int]:
+    """Places in the order of their streams and tags, the document node first."""
+    return place[0], -1 if place[1] is None else place[1]

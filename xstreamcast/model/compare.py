@@ -42,8 +42,8 @@ _DIRECT: Final = frozenset({str, Untyped, int, float, Decimal, bool, Float})
 
 #: The family of a class: two values compare when their families are one. Ordered families have a key.
 _FAMILY: Final[dict[type, str]] = (
-    dict.fromkeys(TEXTUAL, "string")
-    | dict.fromkeys(NUMERIC.classes, "number")
+    dict.fromkeys(sorted(TEXTUAL, key=repr), "string")
+    | dict.fromkeys(sorted(NUMERIC.classes, key=repr), "number")
     | {bool: "boolean", QName: "QName", HexBinary: "hexBinary", Base64Binary: "base64Binary"}
     | {cls: cls.atomic for cls in dt.MOMENTS}
     | {dt.DateTimeStamp: "dateTime"}
@@ -284,7 +284,7 @@ def order_keys(column: list[Item | None], empty_greatest: bool, collation: Colla
         first = present[0]
         other = next(item for item in present if _FAMILY.get(type(item)) != _FAMILY.get(type(first)))
         raise error("XPTY0004", f"order by: {describe(first)} and {describe(other)} do not compare")
-    family = next(iter(found), "string")
+    family = min(found, default="string")
     if present and (family in _UNORDERED or family == ""):
         raise error("XPTY0004", f"order by: {describe(present[0])} values have no order")
     if family == "string":

@@ -361,9 +361,9 @@ class XMLWriter:
         if tree.attribute(row, _XML_SPACE) == "preserve":
             return False
         number = tree.name[row]
-        for suppressed in self.parameters.suppress_indentation:
-            if suppressed.local == name_local[number] and suppressed.uri == name_uri[number]:
-                return False
+        expanded = name_uri[number], name_local[number]
+        if any((name.uri, name.local) == expanded for name in self.parameters.suppress_indentation):
+            return False
         children = tree.children(row)
         elements = False
         for child in children:

@@ -149,7 +149,7 @@ class Result(Iterable[Item]):
         rows = [record(item) for item in self.items()]
         lists = {name for row in rows for name, value in row.items() if isinstance(value, list)}
         for row in rows:
-            for name in lists & row.keys():
+            for name in [name for name in row if name in lists]:
                 value = row[name]
                 row[name] = value if isinstance(value, list) else [] if value is None else [value]
         columns = dict.fromkeys(name for row in rows for name in row)

@@ -102,7 +102,7 @@ class Inputs:
 
     def _look(self) -> None:
         """Find the documents that are large, or come so slowly that it is better not to wait for the rest of them."""
-        names = {name for query in self.queries for name in document_names(query.executable.program.module)}
+        names = sorted({name for query in self.queries for name in document_names(query.executable.program.module)})
         for name in (None, *names):
             given = self._given(name)
             if given is not None:

@@ -103,7 +103,7 @@ class Channel:
         self.counts: Counter[str] = Counter()
         self.refused: list[Diagnostic] = []
         """The last ones, for who asks."""
-        self.live: set[Listener] = set()
+        self.live: dict[Listener, None] = {}
         self.heard = asyncio.Event()
         """Set while somebody listens."""
         self.marks: dict[str, str] = {}
@@ -327,13 +327,13 @@ class Channel:
 
     def join(self, listener: Listener) -> None:
         """Somebody hears everything from now on."""
-        self.live.add(listener)
+        self.live[listener] = None
         self.counts["joined"] += 1
         self.heard.set()
 
     def leave(self, listener: Listener) -> None:
         """Somebody is gone."""
-        self.live.discard(listener)
+        self.live.pop(listener, None)
         if not self.live:
             self.heard.clear()
 

@@ -268,7 +268,7 @@ def receive(address: Address, reception: Reception | None = None) -> Iterator[Ar
             for n, element in came.news:
                 yield from _arrivals(n, element, address)
     finally:
-        if waiting := asyncio.all_tasks(loop):  # interrupted, perhaps before it was waited for
+        if waiting := sorted(asyncio.all_tasks(loop), key=asyncio.Task.get_name):  # interrupted, not yet waited for
             for task in waiting:
                 task.cancel()
             loop.run_until_complete(asyncio.gather(*waiting, return_exceptions=True))

@@ -105,7 +105,7 @@ class Current:
     timed: set[tuple[str, int]] = field(default_factory=set)
     """Regions that have versions in time, or events."""
     _versions: dict[tuple[str, int], set[int | None]] = field(default_factory=dict)
-    _instants: dict[Key, set[Key]] = field(default_factory=dict)
+    _instants: dict[Key, dict[Key, None]] = field(default_factory=dict)
     _held: Counter[tuple[str, int]] = field(default_factory=Counter)
     _known: dict[tuple[str, int], int] = field(default_factory=dict)  # the largest version of each region
 
@@ -313,7 +313,7 @@ class Current:
         for hole in settled.holes:
             self._held[entry.doc, hole] += 1
         if key[0] == EVENT:
-            self._instants.setdefault(key[:5], set()).add(key)
+            self._instants.setdefault(key[:5], {})[key] = None
         if key[0] == VERSION:
             self._versions.setdefault((entry.doc, entry.region), set()).add(entry.tsid)
         where = entry.doc, entry.region
@@ -327,7 +327,7 @@ class Current:
         held = self.table.pop(key, None)
         if held is not None:
             if key[0] == EVENT:
-                self._instants[key[:5]].discard(key)
+                self._instants[key[:5]].pop(key, None)
             for hole in held.holes:
                 self._held[str(key[1]), hole] -= 1
 

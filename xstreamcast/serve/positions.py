@@ -65,7 +65,7 @@ class Positions:
         self.rows: dict[Region, tuple[_Row, _Page]] = {}  # by member
         self.inline: dict[Filled, list[int]] = {}  # the regions that lie inside a content
         self.inside: dict[Region, Filled] = {}  # the reverse
-        self.times: dict[Region, set[Instant | None]] = {}  # of the contents that regions lie in
+        self.times: dict[Region, dict[Instant | None, None]] = {}  # of the contents that regions lie in
         self.digests: dict[Filled, bytes] = {}  # of contents that were taken apart
         self.gone: set[Region] = set()  # members that are removed: their row does not hold them
 
@@ -105,7 +105,7 @@ class Positions:
             self.rows.update({(doc, member): (row, of[member]) for member in members})
         self.inline = {(doc, region, time): regions for doc, region, time, regions in books["inline"]}
         self.inside = {(doc, region): (where, of, time) for doc, region, where, of, time in books["inside"]}
-        self.times = {(doc, region): set(times) for doc, region, times in books["times"]}
+        self.times = {(doc, region): dict.fromkeys(times) for doc, region, times in books["times"]}
         self.digests = {(doc, region, time): bytes.fromhex(text) for doc, region, time, text in books["digests"]}
         self.gone = {(doc, region) for doc, region in books["gone"]}
 
@@ -176,7 +176,7 @@ class Positions:
         """Some regions lie inside a content."""
         if regions:
             self.inline[filled] = regions
-            self.times.setdefault(filled[:2], set()).add(filled[2])
+            self.times.setdefault(filled[:2], {})[filled[2]] = None
             self.inside.update(((filled[0], region), filled) for region in regions)
 
     def _bury(self, filled: Filled) -> None:

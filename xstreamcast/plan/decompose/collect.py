@@ -75,8 +75,8 @@ def _gathered(
         body = ast.FLWOR(after[:sorting], result, span=e.span) if sorting else result
     if not all(isinstance(later, _FORWARD) for later in after if later is not order):
         return None
-    keys = {key.var.expanded for key in clause.keys}
-    bound = {name.expanded for part in before for name in bound_in(part)} - keys
+    keys = dict.fromkeys([key.var.expanded for key in clause.keys])
+    bound = {name.expanded for part in before for name in bound_in(part)} - keys.keys()
     fors = [part for part in before if isinstance(part, ast.ForClause)]
     nests = any(goes_deep(part.source) for part in fors)
     columns = Columns(work, bound, fors[0].var.expanded if len(fors) == 1 else None, nests)

@@ -200,7 +200,7 @@ class Decomposition(Residual):
         around = free(items) & self.loops.keys()
         if not around:
             return None
-        found = grouping_of(items, {name: self.loops[name] for name in around}, self.names)
+        found = grouping_of(items, {name: loop for name, loop in self.loops.items() if name in around}, self.names)
         if found is None or any(free(part) & self.loops.keys() for part in (found.items, *found.keys)):
             names = ", ".join(f"${local}" for _, local in sorted(around))
             raise Blocking(items, f"it is read again for each {names} of a loop around it")

@@ -8,6 +8,7 @@ as far behind it as they begin or end elsewhere (:mod:`xstreamcast.run.continuou
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -48,7 +49,7 @@ def _unit(work: Decomposition, e: ast.FLWOR, clause: ast.WindowClause) -> ast.Ex
             return None
     if free(body) & outside:
         return None
-    numbers = {end.position.expanded for end in ends if end.position is not None}
+    numbers = [end.position.expanded for end in ends if end.position is not None]
     named = [name for end in ends for name in (end.current, end.previous, end.next) if name is not None]
     inside: dict[VarName, Where] = dict.fromkeys(numbers, APART)
     for number, name in enumerate((clause.var, *named), 1):
@@ -65,7 +66,7 @@ def _unit(work: Decomposition, e: ast.FLWOR, clause: ast.WindowClause) -> ast.Ex
     return ast.VarRef(ast.Name("", unit.variable[1], unit.variable[0]), span=e.span)
 
 
-def _counts(e: ast.Node, numbers: set[VarName]) -> bool:
+def _counts(e: ast.Node, numbers: Collection[VarName]) -> bool:
     """Whether an expression reads numbers other than to subtract one from another: ``$e - $s`` is how many between."""
     if isinstance(e, ast.VarRef):
         return e.name.expanded in numbers
@@ -74,5 +75,5 @@ def _counts(e: ast.Node, numbers: set[VarName]) -> bool:
     return any(_counts(part, numbers) for part in children(e))
 
 
-def _is_one(e: ast.Expr, numbers: set[VarName]) -> bool:
+def _is_one(e: ast.Expr, numbers: Collection[VarName]) -> bool:
     return isinstance(e, ast.VarRef) and e.name.expanded in numbers

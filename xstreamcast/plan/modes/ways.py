@@ -171,7 +171,7 @@ def looked_at(flow: Flow, args: Sequence[Value], site: ast.Node) -> None:
     asked = site.args[1]
     assert isinstance(asked, ast.StringLiteral)
     way = parse_way(asked.value)
-    places = list(args[0].places)
+    places = args[0].in_order
     for step in way.steps[: way.walked]:
         places = [
             to for place in places for to in follow(place, step.axis, Kinds((step.test,), step.test.kind == NODE))

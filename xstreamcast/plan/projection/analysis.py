@@ -45,15 +45,13 @@ class Analysis(Flow):
 
     def _captured(self, kind: Any, e: ast.Node, scope: Scope) -> Value:
         """A function item that keeps the context item it was made with."""
-        self.nodes[id(e)] = e
         self.flow(("focus", id(e)), scope.focus)
-        return Value(closures=frozenset({Closure(kind, id(e))}))
+        return Value(closures=frozenset({Closure(kind, self.number(e))}))
 
     def inline_function(self, e: ast.InlineFunction, scope: Scope) -> Value:
-        self.nodes[id(e)] = e
         value = self.converted(self.value(e.body, self.parameters(e.params, scope.at(NOTHING))), e.result)
         self.flow(("result", id(e)), value)
-        return Value(closures=frozenset({Closure("inline", id(e))}))
+        return Value(closures=frozenset({Closure("inline", self.number(e))}))
 
     def dynamic_call(self, e: ast.DynamicCall, scope: Scope) -> Value:
         function = self.value(e.function, scope)
@@ -125,8 +123,9 @@ class Analysis(Flow):
         return self._mentioned(scope.focus)
 
     def _mentioned(self, value: Value) -> Value:
-        for place in value.places & self.starts:
-            self.keep(place)
+        for place in value.in_order:
+            if place in self.starts:
+                self.keep(place)
         return value
 
     def root(self, e: ast.Root, scope: Scope) -> Value:
@@ -145,14 +144,14 @@ class Analysis(Flow):
             return NOTHING
         kinds = kinds_of(e.test, e.axis)
         found: set[Place] = set()
-        for place in scope.focus.places:
+        for place in scope.focus.in_order:
             if within and e.axis == "attribute":
                 found.update(attributes(place, kinds, True))
             else:
                 found.update(follow(place, "descendant" if within else e.axis, kinds))
         value = self.typed(bounded(Value(frozenset(found))), e.test)
         if not is_upward(e.axis) and not onward:
-            for place in found:
+            for place in Value(frozenset(found)).in_order:
                 self.keep(place)
         self._predicates(e.predicates, scope.at(value))
         return value

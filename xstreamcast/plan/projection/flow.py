@@ -55,7 +55,9 @@ class Flow(ABC):
         """Whether functions may be wrapped so that their arguments and results are converted on the way."""
         self.slots: dict[Slot, Value] = {}
         self.reached: dict[int, ast.FunctionDecl | ast.VariableDecl] = {}
-        self.nodes: dict[int, ast.Node] = {}
+        self.nodes: list[ast.Node] = []
+        """What makes function items, by number."""
+        self._numbers: dict[int, int] = {}
         self._grown = False
         self._round = 0
 
@@ -68,7 +70,7 @@ class Flow(ABC):
     def read(self, *values: Value) -> None:
         """What is in the nodes of some values must be there."""
         for value in values:
-            for place in value.places:
+            for place in value.in_order:
                 self.kept[place] = True
 
     def give_up(self) -> None:
@@ -77,10 +79,10 @@ class Flow(ABC):
 
     def roots(self, value: Value) -> Value:
         """The document nodes above some nodes."""
-        found = frozenset(Place(place.root, Path()) for place in value.places)
-        for place in found:
+        found = Value(frozenset(Place(place.root, Path()) for place in value.places))
+        for place in found.in_order:
             self.keep(place)
-        return Value(found)
+        return found
 
     # ---------------------------------------------------------------------------------------------- the fix-point
 
@@ -104,11 +106,11 @@ class Flow(ABC):
     def flow(self, slot: Slot, value: Value) -> Value:
         """Add to a slot; its value with what was added."""
         old = self.slots.get(slot, NOTHING)
-        new = [
+        new = {
             place
             for place in value.places - old.places
             if not any(includes(known.path.steps, place.path.steps) for known in old.places if known.root == place.root)
-        ]
+        }
         closures = old.closures | value.closures
         if not new and len(closures) == len(old.closures):
             return old
@@ -118,6 +120,13 @@ class Flow(ABC):
         self._grown = True
         self.slots[slot] = Value(places, closures)
         return self.slots[slot]
+
+    def number(self, e: ast.Node) -> int:
+        """The number of a syntax node that makes a function item."""
+        number = self._numbers.setdefault(id(e), len(self.nodes))
+        if number == len(self.nodes):
+            self.nodes.append(e)
+        return number
 
     def reach(self, declaration: ast.FunctionDecl | ast.VariableDecl) -> None:
         if id(declaration) not in self.reached:
@@ -163,7 +172,7 @@ class Flow(ABC):
         if type_ is not None:
             for part in descendants(type_):
                 if isinstance(part, ast.DocumentTest) and part.content is not None:
-                    for place in value.places:
+                    for place in value.in_order:
                         if place.is_document:
                             self.keep(place.down(ANY_ELEMENT))
         return value
@@ -172,7 +181,7 @@ class Flow(ABC):
         """The value of calling what a value may hold."""
         if self.coerces:
             self.read(*args)
-        made = join([self._call(closure, function, args) for closure in function.closures])
+        made = join([self._call(closure, function, args) for closure in sorted(function.closures, key=_number)])
         if self.coerces:
             self.read(made)
         return made
@@ -182,7 +191,7 @@ class Flow(ABC):
         return max([self._arity(closure) for closure in function.closures], default=0)
 
     def _arity(self, closure: Closure) -> int:
-        made = self.nodes.get(closure.key) if isinstance(closure.key, int) else None
+        made = self.nodes[closure.key] if closure.key >= 0 else None
         if isinstance(made, ast.InlineFunction):
             return len(made.params)
         if isinstance(made, ast.NamedFunctionRef):
@@ -198,7 +207,7 @@ class Flow(ABC):
         if closure.kind == "reader":
             self.read(*args)
             return holder
-        made = self.nodes[closure.key]  # type: ignore[index]  # the other kinds have a node's identity for key
+        made = self.nodes[closure.key]
         if isinstance(made, ast.InlineFunction):
             self._bind(made.params, args)
             return self.slots.get(("result", id(made)), NOTHING)
@@ -223,3 +232,7 @@ class Flow(ABC):
             self._bind(declaration.params, args)
             found |= self.slots.get(("result", id(declaration)), NOTHING)
         return found
+
+
+def _number(closure: Closure) -> int:
+    return closure.key

@@ -124,7 +124,7 @@ def _root(flow: Flow, args: Sequence[Value], site: ast.Node) -> Value:
 
 
 def _has_children(flow: Flow, args: Sequence[Value], site: ast.Node) -> Value:
-    for place in args[0].places:
+    for place in args[0].in_order:
         if place.has_content:
             flow.keep(place.down(ANY_NODE))
     return NOTHING
@@ -135,7 +135,7 @@ def _path(flow: Flow, args: Sequence[Value], site: ast.Node) -> Value:
 
     Where one of them is at a step, the others are too; but among those that ``//`` passes over, not all are kept.
     """
-    for place in args[0].places:
+    for place in args[0].in_order:
         for at, step in enumerate(place.path.steps):
             if step.deep:
                 flow.keep(Place(place.root, Path(place.path.steps[:at])).down(ANY_ELEMENT, True))

@@ -249,7 +249,7 @@ def covers(wide: Target, narrow: Target) -> bool:
 
 def simplify(wanted: Iterable[Target]) -> tuple[Target, ...]:
     """Fewer targets that keep what is wanted at the ends of all these paths, in the order of their paths."""
-    ends = dict.fromkeys(wanted)
+    ends = dict.fromkeys(sorted(wanted, key=_rank))
     for each in list(ends):  # p/s and p//*/s together are p//s
         steps = each.path.steps
         if len(steps) > 1 and steps[-2] == Step(ANY_ELEMENT, True) and not steps[-1].deep:
@@ -267,7 +267,11 @@ def simplify(wanted: Iterable[Target]) -> tuple[Target, ...]:
         reached = each.action == Action.KEEP and each.path.steps in on_the_way
         if not reached and not any(covers(other, each) for other in left):
             left.append(each)
-    return tuple(sorted(left, key=lambda each: (describe_path(each.path), each.action)))
+    return tuple(sorted(left, key=_rank))
+
+
+def _rank(each: Target) -> tuple[str, Action]:
+    return describe_path(each.path), each.action
 
 
 def _prefixes(targets: Iterable[Target]) -> set[tuple[Step, ...]]:
@@ -281,8 +285,8 @@ def merge(*several: Iterable[Target]) -> tuple[Target, ...]:
     >>> describe(merge([target(parse_path("/a/b/c"), False)], [target(parse_path("//c"), True)]))
     ['//c (whole)', '/a/b']
     """
-    targets = {each: None for targets in several for each in targets}
-    return simplify([*targets, *(target(Path(steps), False) for steps in _prefixes(targets))])
+    targets = {each for targets in several for each in targets}
+    return simplify(targets | {target(Path(steps), False) for steps in _prefixes(targets)})
 
 
 def describe(targets: Iterable[Target]) -> list[str]:

@@ -66,14 +66,14 @@ def project(
 
 
 def _targets(analysis: Analysis, root: VarName) -> tuple[Target, ...]:
-    found = {target(place.path, whole) for place, whole in analysis.kept.items() if place.root == root}
-    for uri, local in analysis.inherited:
+    found = dict.fromkeys([target(place.path, whole) for place, whole in analysis.kept.items() if place.root == root])
+    for uri, local in sorted(analysis.inherited):
         test = NodeTest(ATTRIBUTE, uri, local)
         for path in [each.path for each in found]:
             for at, step in enumerate((*path.steps, None)):
                 place = Place(root, Path(path.steps[:at]))
                 if place.has_content and not place.is_document:
-                    found.add(target(place.down(test).path, False))
+                    found[target(place.down(test).path, False)] = None
                 if step is not None and step.deep:
-                    found.add(target(place.down(test, True).path, False))
+                    found[target(place.down(test, True).path, False)] = None
     return simplify(found)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from xstreamcast.plan.projection.paths import Place, VarName
+from xstreamcast.plan.projection.paths import Place, VarName, describe_path
 
 
 @dataclass(frozen=True, slots=True)
 class Closure:
     """A function item, by what made it.
 
-    ``inline`` and ``partial``: the syntax node's identity; ``named``: a reference to a function, with its arity.
+    ``inline``, ``partial``, ``named`` (a reference to a function, with its arity): the number of the syntax node.
     ``reader`` only atomises its arguments; ``opaque`` could do anything with them.
     """
 
     kind: Literal["inline", "partial", "named", "reader", "opaque"]
-    key: Hashable = None
+    key: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,11 @@ class Value:
 
     places: frozenset[Place] = frozenset()
     closures: frozenset[Closure] = frozenset()
+
+    @property
+    def in_order(self) -> list[Place]:
+        """The places in one order, whatever the process."""
+        return sorted(self.places, key=lambda place: (place.root, describe_path(place.path)))
 
     def __or__(self, other: Value) -> Value:
         if not other.places and not other.closures:

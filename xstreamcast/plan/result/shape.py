@@ -229,18 +229,10 @@ class Shapes:
             return _LEAF if test.kind in ("text", "comment") else None
         if focus is None or isinstance(test, ast.DocumentTest | ast.SchemaTest):
             return None
-        found: set[Kind] = set()
-        for kind in focus:
-            reached = self._along(axis, kind)
-            if reached is None:
-                return None
-            found |= reached
-        made: set[Kind] = set()
-        for kind in found:
-            kept = self._tested(kind, test)
-            if kept is not None:
-                made.add(kept)
-        return frozenset(made)
+        if any(self._along(axis, kind) is None for kind in focus):
+            return None
+        found = {self._tested(one, test) for kind in focus for one in self._along(axis, kind) or ()}
+        return frozenset(kind for kind in found if kind is not None)
 
     def _along(self, axis: str, kind: Kind) -> set[Kind] | None:
         """Where an axis leads, leaves included; None if that is not known."""

@@ -75,7 +75,7 @@ class ResultStructure:
                 places[0].held |= top
             else:
                 error = "{{{}}}{}".format(*ERROR)
-                places.append(_Place(shapes.name(next(iter(top))), top, True, {error: _ERROR}))
+                places.append(_Place(shapes.name(min(top, key=shapes.order)), top, True, {error: _ERROR}))
                 places.append(_Place(error, frozenset(), True))
             _grow(shapes, places)
             _add(shapes, places, self._shells)
@@ -108,15 +108,10 @@ def _elements(shape: Shape) -> Elements:
     """The elements of a shape, if there are no others."""
     if shape is None or Odd.FOREIGN in shape:
         raise _NotCertain
-    found: set[Copy | Made] = set()
-    for one in shape:
-        if isinstance(one, Made):
-            found.add(one)
-        elif isinstance(one, Copy):
-            if one.tsid is None:  # beside the root of a document there may be what its structure does not mention
-                raise _NotCertain
-            found.add(one._replace(fixed=True))
-    return frozenset(found)
+    if any(isinstance(one, Copy) and one.tsid is None for one in shape):
+        raise _NotCertain  # beside the root of a document there may be what its structure does not mention
+    copies = {one._replace(fixed=True) for one in shape if isinstance(one, Copy)}
+    return frozenset(copies | {one for one in shape if isinstance(one, Made)})
 
 
 def _below(shapes: Shapes, place: _Place) -> dict[str, Elements]:

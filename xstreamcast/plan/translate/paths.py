@@ -289,7 +289,7 @@ class Paths(Rewriting):
         """``e/a``: a step where a is embedded, else through the holes."""
         tags = self.tags[shape.stream]
         found: frozenset[Tsid] = frozenset(
-            tags.named([child for tsid in shape.tags for child in tags.children(tsid)], down.name)
+            tags.named({child for tsid in shape.tags for child in tags.children(tsid)}, down.name)
         )
         known = bool(found) and UNKNOWN not in shape.tags
         made = replace(shape, tags=found if known else found | {UNKNOWN}, single=False)

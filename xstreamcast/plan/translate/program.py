@@ -220,7 +220,7 @@ class _Program:
                 return frozenset(constructed), *self.run(frozenset(constructed))
             except ConstructFirst as need:
                 place = self.module.source.place(need.node.span)
-                for name in need.streams:
+                for name in sorted(need.streams):
                     self.reasons[name] = f"{need.why} ({place.line}:{place.column})"
                 constructed |= need.streams
 

@@ -151,10 +151,9 @@ class StreamTags:
         found: set[int] = set()
         waiting = list(targets)
         while waiting:
-            for parent in self.parents(waiting.pop()):
-                if parent is not None and parent not in found:
-                    found.add(parent)
-                    waiting.append(parent)
+            parents = {parent for parent in self.parents(waiting.pop()) if parent is not None} - found
+            found |= parents
+            waiting.extend(parents)
         return found
 
     def avoiding(self, passed: frozenset[Tsid]) -> set[int]:

@@ -312,7 +312,7 @@ def _against_kept(c: Compiler, varying: ast.Expr, kept: ast.Expr, scope: Scope) 
     def keep(side: Side) -> None:
         kinds.append(side.kind)
         if side.raw:
-            out.line(f"{values}.untyped.add({side.code})")
+            out.line(f"{values}.untyped[{side.code}] = None")
         else:
             out.line(f"{values}.add({side.typed})")
 

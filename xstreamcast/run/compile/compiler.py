@@ -415,7 +415,7 @@ class Compiler:
     def level(self, e: ast.Expr, scope: Scope) -> int:
         """How many of the frame's open loops the expression depends on (counted from outside)."""
         level = 0
-        for name in self.analysis.names(e):
+        for name in sorted(self.analysis.names(e)):
             var = scope.variables.get(name)
             if var is not None and var.deferred is not None:
                 level = max(level, self.level(*var.deferred))

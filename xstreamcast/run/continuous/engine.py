@@ -217,7 +217,8 @@ class Continuous(Related):
                         self._follow(where, one)
             elif dirty:
                 ready = dirty[min(dirty)]
-                for need in {need for name, member in ready for need in self.reads.get((name, member.unit), ())}:
+                units = dict.fromkeys([(name, member.unit) for name, member in ready])
+                for need in dict.fromkeys([need for unit in units for need in self.reads.get(unit, ())]):
                     self._refresh(need)
                 for name, member in ready:
                     if self.live[name].dirty.pop(member, _NOT_THERE) is None:

@@ -466,7 +466,7 @@ class ContinuousQuery:
 
     def _associations(self) -> dict[str, Association]:
         if not self._read:
-            names = {*self.streams, *[source.uri or "" for source in self.plan.sources if source.stream]}
+            names = dict.fromkeys((*self.streams, *[source.uri or "" for source in self.plan.sources if source.stream]))
             self._read = {name: self.inflow.association(name) for name in names}
         return self._read
 

@@ -86,7 +86,9 @@ class Related:
         self.turn: dict[Number, tuple[int, int]] = {}
         waiting = [(name, number) for name, live in self.live.items() for number in live.route.outermost]
         for where in waiting:
-            self.needs[where] = self.reads[where] = tuple([self.place[need] for need in self.unit(where).needs])
+            needs = self.unit(where).needs
+            self.needs[where] = tuple([place for variable, place in self.place.items() if variable in needs])
+            self.reads[where] = self.needs[where]
             for need in self.needs[where]:
                 self.readers[need].append(where)
         while waiting:

@@ -99,20 +99,20 @@ class ValueSet:
     __slots__ = ("_doubles", "_equals", "_numbers", "_others", "strings", "untyped")
 
     def __init__(self) -> None:
-        self.untyped: set[str] = set()
-        self.strings: set[str] = set()
+        self.untyped: dict[str, None] = {}
+        self.strings: dict[str, None] = {}
         self._numbers: dict[Any, Item] = {}
         self._equals: list[Item] = []
         self._others: list[Item] = []
         self._doubles: tuple[set[float], list[Untyped]] | None = None
 
     def add(self, value: Item) -> None:
-        """A value of any atomic type; untyped and string ones may also be put into their sets directly."""
+        """A value of any atomic type; untyped and string ones may also be put in directly."""
         kind = type(value)
         if kind is Untyped:
-            self.untyped.add(str(value))
+            self.untyped[str(value)] = None
         elif kind is str:
-            self.strings.add(value)
+            self.strings[value] = None
         elif kind in _HASHED_NUMBERS:
             # NaN too: it equals nothing, but there is what it does not compare with.
             held = self._numbers.setdefault(hash_key(value), value)

@@ -41,7 +41,7 @@ from xstreamcast.spark.motion.state_log import (
 if TYPE_CHECKING:
     from xstreamcast.spark.motion.replica import Job, Replica
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 ANCHOR: Final = 3
 """The region beside which the buckets' answers stand, in order."""
 _SHIFT: Final = 40

@@ -149,7 +149,7 @@ class RowsOutput(Output):
             assert isinstance(unit, Unit)
             path, where = f"{number:04}", journal.place[unit.variable]
             if isinstance(unit.reduction, Reduce):
-                self.shelves.append(Sum(path, self.numbers, journal, code, frozenset([where])))
+                self.shelves.append(Sum(path, self.numbers, journal, code, (where,)))
             else:
                 self.shelves.append(RowMembers(path, self.numbers, journal, where))
 

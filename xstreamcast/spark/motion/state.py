@@ -73,11 +73,11 @@ def advance(job: Job, store: Store, rows: list[Row]) -> Iterator[Row]:
 
 
 def checked(head: Head, job: Job) -> Head:
-    """A saved head, if it is of this job. A state of the first format says nothing of it: from here on it does."""
-    if head.job not in ("", job.digest):
+    """A saved head, if it is of this job."""
+    if head.job != job.digest:
         hint = "start with a new checkpoint location, or with the query, variables and options that wrote this one"
         raise error("XSC0083", "the saved state is of another query", hint=hint)
-    return replace(head, job=job.digest)
+    return head
 
 
 def keep(replica: Replica) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from xstreamcast.errors import XStreamError
+from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.time import START
 from xstreamcast.spark.motion.replica import Replica, replica_of
 from xstreamcast.spark.motion.state_log import Head, Rising, Row, Store, pack, unpack
@@ -75,11 +75,9 @@ class Successor:
         if not self._parts:
             self._prepare(json.loads(store.part(part_number(rising.bank, rising.parts))))
         if not self._slices:
-            parts = range(self._parts, self._parts + 1 if rising.step else rising.parts)
-            rows = [row for number in parts for row in unpack(store.part(part_number(rising.bank, number)))]
-            self._parts = parts.stop
-            step = rising.step or len(rows)
-            self._slices.extend(rows[at : at + step] for at in range(0, len(rows), step))
+            rows = unpack(store.part(part_number(rising.bank, self._parts)))
+            self._parts += 1
+            self._slices.extend(rows[at : at + rising.step] for at in range(0, len(rows), rising.step))
         return self._slices.popleft()
 
     def _prepare(self, about: dict[str, Any]) -> None:
@@ -140,12 +138,15 @@ def adopted(replica: Replica, store: Store, head: Head) -> None:
     """Let an engine that was made from the saved state, and is where its like took over, use what was told then."""
     if head.parts and replica.head.version == max(head.adopts, head.first - 1):
         about = json.loads(store.part(part_number(head.bank, head.parts)))
-        _adopt(replica, [None if one is None else Told.parse(one) for one in about["told"]], about.get("announced"))
+        saved = [None if one is None else Told.parse(one) for one in about["told"]]
+        if _adopt(replica, saved, about["announced"]) is None:
+            hint = "is the checkpoint whole, and of this version? else start with a new checkpoint location"
+            raise error("XSC0062", "the regions of the answer are not those that were told before", hint=hint)
 
 
-def _adopt(replica: Replica, saved: list[Told | None], announced: list[str | None] | None) -> list[Row] | None:
+def _adopt(replica: Replica, saved: list[Told | None], announced: list[str | None]) -> list[Row] | None:
     made: list[Row] = []
-    replica.announced = list(announced or [None] * len(saved))
+    replica.announced = list(announced)
     for query, one in zip(replica.inflow.queries, saved, strict=True):
         if one is not None:
             more = adopt(query, one)

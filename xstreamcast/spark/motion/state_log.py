@@ -10,7 +10,7 @@ base (:func:`compacted`). All rows are those of :data:`xstreamcast.model.change.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from xstreamcast.cast.regions import Filling, Region, Regions
     from xstreamcast.model.change import Change
 
-FORMAT: Final = 3
-"""The version of the saved form. A later one reads the earlier ones; see :data:`READERS`."""
+FORMAT: Final = 4
+"""The version of the saved form. Up to 3, numbers of regions depended on the hash seed of the process that gave them:
+such a state cannot be gone on from exactly, and is refused."""
 TICK: Final = "tick"
 """The kind of a row that says what time it is, by its valid time."""
 LATE: Final = "late"
@@ -62,7 +63,7 @@ class Store(Protocol):
 class Rising:
     """A base that is being made, of the state ``at`` a version: ``parts`` blobs in a ``bank`` of their own.
 
-    ``step``: so many rows are taken in at a time (0: all); ``taken``: how often that has been done, and then with blobs
+    ``step``: so many rows are taken in at a time; ``taken``: how often that has been done, and then with blobs
     of the log behind it. ``size`` is in bytes; ``log_bytes``: those of the log that are in it.
     """
 
@@ -83,10 +84,9 @@ class Head:
 
     ``first``: the first version that is in the log, not in the base; ``parts``: how many blobs of rows the base has;
     one more tells the answers. ``n``: how many changes have come. ``due``: compact when the log has so many bytes.
-    ``job``: the digest of what is asked, since format 2; empty: nobody has said. Since format 3: ``bank``, ``step`` and
-    ``rows`` of the base, see :class:`Rising`; ``adopts``: the version at which an engine made from it takes over what
-    has been told (at least that of the base); ``kept``: the first version whose blob has not been dropped; ``rising``:
-    the next base.
+    ``job``: the digest of what is asked; empty where nothing is (routes). ``bank``, ``step``, ``rows``: of the base, see
+    :class:`Rising`; ``adopts``: the version at which an engine made from it takes over what has been told (at least
+    that of the base); ``kept``: the first version whose blob has not been dropped; ``rising``: the next base.
     """
 
     birth: str
@@ -119,39 +119,18 @@ class Head:
         )
 
 
-def _read_first(data: bytes) -> Head:
-    """Format 1 did not say what is asked."""
-    saved = json.loads(data)
-    names = ("birth", "version", "chain", "n", "first", "parts", "base_bytes", "log_bytes", "due")
-    return Head(**{name: saved[name] for name in names}, kept=saved["first"])
-
-
-def _read_second(data: bytes) -> Head:
-    """Format 2 made a base at once, in one bank."""
-    saved = json.loads(data)
-    return Head(**saved, kept=saved["first"])
-
-
-def _read_third(data: bytes) -> Head:
-    saved = json.loads(data)
-    rising = saved.pop("rising")
-    return Head(**saved, rising=None if rising is None else Rising(**rising))
-
-
-READERS: Final[Mapping[int, Callable[[bytes], Head]]] = {1: _read_first, 2: _read_second, 3: _read_third}
-"""How the head of each format is read."""
-
-
 def read_head(store: Store) -> Head | None:
-    """The head of what is saved, by this version or an older one."""
+    """The head of what is saved, if it is of this format."""
     saved = store.head()
     if saved is None:
         return None
     format, data = saved
-    if format not in READERS:
+    if format != FORMAT:
         hint = "start with a new checkpoint location, or with the version that wrote this one"
-        raise error("XSC0062", f"a state of format {format}; this version reads up to {FORMAT}", hint=hint)
-    return READERS[format](data)
+        raise error("XSC0062", f"a state of format {format}; this version reads format {FORMAT}", hint=hint)
+    fields = json.loads(data)
+    rising = fields.pop("rising")
+    return Head(**fields, rising=None if rising is None else Rising(**rising))
 
 
 def write_head(store: Store, head: Head) -> None:

@@ -386,7 +386,7 @@ class _Sample:
     def type(self) -> str:
         own = {_OWN_TYPES.get(kind, "string") for kind in self.kinds - {Untyped}}
         if len(own) == 1 and Untyped not in self.kinds:
-            return own.pop()
+            return min(own)
         if own - _NUMERIC or not self.seen or not self.doubles:
             return "string"
         return "long" if self.longs and own <= {"long"} else "double"

@@ -256,7 +256,7 @@ class Answer:
         """What the units of a pass need to know."""
         made: Values = {}
         for unit in self.program.code.plan.passes[number].units:
-            for need in unit.needs:
+            for need in sorted(unit.needs):
                 known = self.work.units[need]
                 made[need] = known.state.value() if known.failure is None else known.failure
         return made

@@ -136,7 +136,7 @@ class Coincidence(Lookup):
         span = _life(row)
         numbers = self._numbers[row] = {}
         self._inside += _timed_inside(row)
-        for key in {*row.entries, ALL}:
+        for key in dict.fromkeys((*row.entries, ALL)):
             numbers[key] = self._lives.setdefault(key, Spans()).add(span, row)
             self._changed.append((key, span))
         return row

@@ -326,9 +326,9 @@ def number_of(text: Untyped) -> Hashable | None:
     return number if number == number else object()
 
 
-def keys_of(columns: list[list[Item]]) -> set[Key]:
+def keys_of(columns: list[list[Item]]) -> dict[Key, None]:
     """What a row with some values in each column is found by."""
-    return {key for combination in product(*columns) for key in product(*map(_forms, combination))}
+    return {key: None for combination in product(*columns) for key in product(*map(_forms, combination))}
 
 
 def _forms(key: Item) -> list[Form]:

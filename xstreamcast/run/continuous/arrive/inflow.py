@@ -145,11 +145,11 @@ class Inflow:
         """The stream that is meant: the one named, or the only one that the queries read."""
         if stream is not None:
             return stream
-        names = {name for query in self.queries for name in query.streams}
+        names = sorted({name for query in self.queries for name in query.streams})
         if len(names) != 1:
-            hint = f"say which stream: {', '.join(sorted(names))}" if names else "the query reads no stream by name"
+            hint = f"say which stream: {', '.join(names)}" if names else "the query reads no stream by name"
             raise error("XSC0091", f"the queries read {len(names)} streams", hint=hint)
-        return names.pop()
+        return names[0]
 
     def feed(self, item: Arriving, stream: str | None = None, place: Place | None = None, inside: int = 0) -> None:
         """Take in what a stream brings; what it changes in the answers waits in each query's ``take``."""

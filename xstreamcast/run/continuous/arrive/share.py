@@ -205,7 +205,7 @@ class Association(AtOnce):
     def advance(self, now: Instant) -> None:
         """The current time, by another clock than the stream's own: what was ahead of it may be seen from now on."""
         self.moment = now
-        due = {(change.doc, change.region) for change in self.pending.pop(now)}
+        due = dict.fromkeys([(change.doc, change.region) for change in self.pending.pop(now)])
         for live in self.followers:
             live.now = now
             for doc, number in due:

@@ -137,7 +137,7 @@ class Live(Mounting):
         for number, fillings in timed.items():
             shown = holes.get(number)
             if number in self.passed or (shown is None and self.rooted):
-                for tsid in {filling.tsid for filling in fillings}:
+                for tsid in dict.fromkeys([filling.tsid for filling in fillings]):
                     self._place(number, tsid)
                 shown = holes.get(number)
             if isinstance(shown, Run | Inner):

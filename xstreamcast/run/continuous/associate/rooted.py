@@ -37,7 +37,7 @@ Taken = tuple[int, "Filling", "Holes", _Way]
 def take_root(runs: Runs, filled: list[tuple[int, Filling]]) -> list[tuple[int, Filling]]:
     """Put fragments that have come into runs; those that may not stand in one, or have a hole, are left."""
     live = runs.live
-    ways = {tag: _way(runs, tag) for tag in {filling.tsid for _, filling in filled}}
+    ways = {tag: _way(runs, tag) for tag in dict.fromkeys([filling.tsid for _, filling in filled])}
     own = {number for number, filling in filled if ways[filling.tsid] is not None}
     taken: dict[int, list[Taken]] = {}
     rest: list[tuple[int, Filling]] = []

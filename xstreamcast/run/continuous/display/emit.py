@@ -73,9 +73,9 @@ class Output:
     def _reads(self, part: Unit | ast.Expr) -> Reads:
         place = self.journal.place
         if isinstance(part, Unit):
-            return frozenset([place[part.variable]])
+            return (place[part.variable],)
         names = {ref.name.expanded for ref in descendants(part) if isinstance(ref, ast.VarRef)}
-        return frozenset([where for variable, where in place.items() if variable in names])
+        return tuple([where for variable, where in place.items() if variable in names])
 
     def seal(self, associations: Mapping[str, Association]) -> None:
         """Let go of what is closed for good as soon as it has been told."""

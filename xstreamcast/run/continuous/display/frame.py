@@ -48,7 +48,7 @@ class Framed(Computed):
         reads: Reads,
         inside: Mapping[Number, VarName],
     ) -> None:
-        super().__init__(path, numbers, journal, part, reads - set(inside))
+        super().__init__(path, numbers, journal, part, tuple([where for where in reads if where not in inside]))
         self._journal = journal
         self._all = reads
         self.inside = {where: Members(f"{path}.{n}", numbers, journal, where) for n, where in enumerate(inside)}

@@ -39,7 +39,7 @@ class Emitted(NamedTuple):
 
 
 _LET_GO: Final = Written("", False, False)
-Reads = frozenset[Number]
+Reads = tuple[Number, ...]
 """The units that a part of the output looks at."""
 
 
@@ -419,7 +419,8 @@ class Computed(Shelf):
     def due(self) -> bool:
         """Whether what it reads is not as before."""
         journal = self.journal
-        return self.fresh or journal.redone or bool(self.reads & (journal.stale | journal.bound))
+        moved = journal.stale | journal.bound
+        return self.fresh or journal.redone or not moved.isdisjoint(self.reads)
 
     def computed(self) -> list[Written]:
         """Its items now."""
