@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "properties"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "run"))
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from law_case import Case, from_json

@@ -241,7 +241,7 @@ def test_a_function_that_is_not_called_sees_nothing() -> None:
 def test_recursion_ends_with_all_that_is_below() -> None:
     depth = "declare function local:depth($n) { if ($n/*) then 1 + max($n/* ! local:depth(.)) else 1 };"
     found = projection(f"{depth} local:depth(/a/b)")[None]
-    assert covers(merge(found)[0], target(parse_path("/a/b/c/d/e/f/g/h"), False))
+    assert any(covers(each, target(parse_path("/a/b/c/d/e/f/g/h"), False)) for each in merge(found))
     assert not any(each.startswith("/ (") for each in describe(found))
 
 
@@ -325,8 +325,9 @@ def test_functions_and_prolog_variables_of_the_module_are_known() -> None:
         ("/a/* (whole)", "/a/b/text()", True),
         ("/a/node() (whole)", "/a/text()", True),
         ("/a/b", "/a", True),
-        ("//a/b", "/c/a", True),
-        ("//*/b", "/a/c", True),
+        ("//a/b", "//a", True),
+        ("//a/b", "/c/a", False),  # an a with nothing below it may go, where it is a record that is tested
+        ("//*/b", "//*/*", False),
         ("/a/b", "/a (whole)", False),
         ("/a", "/a/b", False),
         ("/a/b", "/a/*", False),

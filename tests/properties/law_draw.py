@@ -9,6 +9,7 @@ from random import Random
 from law_case import TICK, Case, Step
 from law_failing import draw_failing
 from law_oracle import Scratch
+from law_other import draw_other
 from law_queries import draw_query
 from law_streams import TIMES, Shape, draw_streams
 from law_wide import draw_wide
@@ -50,13 +51,13 @@ def draw_case(seed: int, most: int = 16, draw: Callable[..., str] = draw_query) 
 
 
 def draw_varied(seed: int, most: int = 16) -> Case:
-    """The case of a seed; now and then one that fails, is read by another query, leaves out what is late, or is of
-    a form of its own."""
+    """The case of a seed; now and then one that fails, is read by another query, leaves out what is late, or
+    is of a form of its own."""
     r = Random(-seed)
     kind = r.random()
     if kind < 0.08:
         return draw_failing_case(seed, most)
-    case = draw_case(seed, most, draw_wide if kind > 0.65 else draw_query)
+    case = draw_case(seed, most, draw_other if kind > 0.8 else draw_wide if kind > 0.55 else draw_query)
     if kind < 0.16:
         return replace(case, behind=r.choice(BEHIND), listens=r.choice([0, 0, len(case.steps) // 2]))
     if kind < 0.28 and case.clock == "event" and any("validTime" in step.wire for step in case.steps):

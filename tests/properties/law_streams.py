@@ -158,6 +158,7 @@ class Writer:
         self.versions = r.choice([0.0, 0.0, 1.0, 1.0, 0.8])
         self.updates = r.random() < (0.2 if self.timed else 0.5)
         self.odd = r.random() < 0.3
+        self.marked = r.random() < 0.25
 
     def chance(self, share: float) -> bool:
         return self.r.random() < share
@@ -194,6 +195,8 @@ class Writer:
                     parts.append(self.child(child, depth + 1, tag.children))
         if self.odd and self.chance(0.15):
             parts.append(self.r.choice(["1", "w", "<!--c-->", "4" if self.shape.declared else "<u>4</u>"]))
+        if self.marked and self.chance(0.3):
+            parts.insert(self.r.randint(0, len(parts)), self.r.choice(["<?p i?>", "<?q?>", "<!--d-->", "<!---->", "z"]))
         return Held(number, head, parts, end)
 
     def child(self, number: int, depth: int, siblings: tuple[int, ...]) -> str:

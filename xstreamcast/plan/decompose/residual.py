@@ -14,6 +14,7 @@ from xstreamcast.plan.algebra import Fold, Group, Reduce, Slice, Unit, VarName, 
 from xstreamcast.plan.decompose.collect import bound_in
 from xstreamcast.plan.decompose.folds import is_one
 from xstreamcast.plan.decompose.record import Correlation, Functions
+from xstreamcast.plan.decompose.reordered import refuse_steps
 from xstreamcast.plan.decompose.spread import OUTSIDE
 from xstreamcast.plan.decompose.where import Blocking
 from xstreamcast.plan.passes.dependence import call_key, focus_of
@@ -24,6 +25,8 @@ from xstreamcast.scan.path import Path
 
 _DOWN: Final = ("child", "descendant", "descendant-or-self", "attribute", "self")
 _MERGING: Final = (ast.NodeComparison, ast.Union, ast.Intersect, ast.Except, ast.Root)
+_VALUES: Final = (Reduce, Fold, Group, Versions)
+"""Reductions to something else than nodes of records: values, functions, copies."""
 _NAME_FUNCTIONS: Final = frozenset(("name", "local-name", "namespace-uri", "node-name"))
 
 
@@ -182,6 +185,9 @@ class Residual(ABC):
             if far or (key is not None and not self.functions.stays(key)):
                 assert isinstance(part, ast.Expr)
                 raise Blocking(part, "it leaves the parts of the document that are kept")
+        several = [unit for unit in self.units if not isinstance(unit.reduction, _VALUES)]
+        ordered = [one.variable for one in several if one.variable in self.in_order or is_one(one.reduction)]
+        refuse_steps(e, [one.variable for one in several if one.variable not in ordered], ordered)
         return e
 
     def flwor(self, e: ast.FLWOR, unbounded: bool) -> ast.Expr:

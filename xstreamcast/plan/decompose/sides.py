@@ -95,9 +95,11 @@ def _down(step: ast.Expr) -> bool:
 
 def _last(e: ast.Expr) -> tuple[ast.Expr, ast.AxisStep]:
     """A path without the conditions of its last step, and that step."""
-    assert isinstance(e, ast.Path)
+    if not isinstance(e, ast.Path):  # conditions on the root element have been moved out of it
+        raise Blocking(e, NESTED)
     *before, step = e.steps
     if not all(isinstance(s, ast.VarRef) or (isinstance(s, ast.AxisStep) and s.axis == "child") for s in e.steps):
         raise Blocking(e, NESTED)
-    assert isinstance(step, ast.AxisStep)
+    if not isinstance(step, ast.AxisStep):
+        raise Blocking(e, NESTED)
     return ast.Path((*before, ast.AxisStep("child", step.test, (), span=step.span)), span=e.span), step

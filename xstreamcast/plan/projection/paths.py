@@ -235,7 +235,8 @@ def target(path: Path, whole: bool) -> Target:
 def covers(wide: Target, narrow: Target) -> bool:
     """Whether one target keeps all that is wanted at the end of another's path; what is on the way is not asked.
 
-    A whole subtree has everything below it; a path has all nodes of its prefixes.
+    A whole subtree has everything below it; a path has the nodes of its prefixes, but for itself: of records with a
+    test, ``//*[price]``, those with nothing kept below them go, and so ``//*/*`` is not covered by ``//*/price``.
     """
     if wide.action == Action.PROJECT:
         steps = narrow.path.steps
@@ -244,7 +245,7 @@ def covers(wide: Target, narrow: Target) -> bool:
     if narrow.action == Action.PROJECT:
         return False
     steps = wide.path.steps
-    return any(includes(steps[:length], narrow.path.steps) for length in range(len(steps) + 1))
+    return includes(steps, narrow.path.steps) or narrow.path.steps == steps[: len(narrow.path.steps)]
 
 
 def simplify(wanted: Iterable[Target]) -> tuple[Target, ...]:

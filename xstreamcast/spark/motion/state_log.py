@@ -84,8 +84,8 @@ class Head:
 
     ``first``: the first version that is in the log, not in the base; ``parts``: how many blobs of rows the base has;
     one more tells the answers. ``n``: how many changes have come. ``due``: compact when the log has so many bytes.
-    ``job``: the digest of what is asked; empty where nothing is (routes). ``bank``, ``step``, ``rows``: of the base, see
-    :class:`Rising`; ``adopts``: the version at which an engine made from it takes over what has been told (at least
+    ``job``: the digest of what is asked; empty where nothing is (routes). ``bank``, ``step``, ``rows``: of the base;
+    see :class:`Rising`; ``adopts``: the version at which an engine made from it takes over what has been told (at least
     that of the base); ``kept``: the first version whose blob has not been dropped; ``rising``: the next base.
     """
 

@@ -127,7 +127,7 @@ class Interests:
         found = {pair[1] for pair in self._children if self.alive(pair)}
         for pair in self._children:
             number = self._route.number(pair)
-            if self._route.text(number) != DEAD or self._route.comment(number) != DEAD:
+            if self._route.text(number) != DEAD or self._route.others(number):
                 tag = self._structure.tags.get(-1 if pair[1] is None else pair[1])
                 found |= set(tag.children) if tag is not None else set()
         return frozenset({tag for tag in found if tag is not None and tag not in (DOCUMENT, UNNAMED)})

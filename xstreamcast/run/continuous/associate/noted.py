@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from xstreamcast.errors import Place
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.names import ELEMENT, TEXT, name_local
+from xstreamcast.model.names import ELEMENT, name_local
 from xstreamcast.run.continuous.associate.live import Live
 from xstreamcast.run.continuous.associate.mounts import HOLE, MUTABLE, Member, Mount, Occurrence
 from xstreamcast.run.continuous.display.labels import in_order
@@ -110,7 +110,7 @@ class Noted(Live):
                     return None
                 to = route.element(state, tree.name[child])
             else:
-                to = route.text(state) if kind == TEXT else route.comment(state)
+                to = route.leaf(state, kind, tree.name[child])
             if to != DEAD:
                 found |= route.role(to).reads
         return frozenset(found)

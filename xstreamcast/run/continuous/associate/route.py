@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from xstreamcast.model.names import ATTRIBUTE, ELEMENT, name_local, name_uri
+from xstreamcast.model.names import ATTRIBUTE, COMMENT, ELEMENT, PI, TEXT, name_local, name_uri
 from xstreamcast.run.continuous.associate.interests import DOCUMENT, Interests, Pair, Rooting
 from xstreamcast.run.continuous.associate.reach import name_of, top_tags
 from xstreamcast.run.temporal import VT_FROM, VT_TO
 from xstreamcast.scan.automaton import Action, Automaton, Target
-from xstreamcast.scan.layout import COMMENT_CLASS, TEXT_CLASS
+from xstreamcast.scan.layout import COMMENT_CLASS, SEES_MISC, TEXT_CLASS
 from xstreamcast.scan.path import NodeTest, Path, Step
 from xstreamcast.scan.tables import DEAD, DOCUMENT_STATE
 
@@ -337,7 +337,7 @@ class Route:
             tag is None
             or self.element(state, name_of(tag.name)) != DEAD
             or self.text(state) != DEAD  # a filler may be a text, or have some beside its element
-            or self.comment(state) != DEAD
+            or self.others(state)
         )
 
     def step(self, state: int, name: int) -> int:
@@ -363,6 +363,18 @@ class Route:
     def comment(self, state: int) -> int:
         """The state of a comment below a state."""
         return self._leaf(state, COMMENT_CLASS)
+
+    def leaf(self, state: int, kind: int, name: int) -> int:
+        """The state of a text, a comment or a processing instruction, whose name counts, below a state."""
+        if kind == TEXT:
+            return self.text(state)
+        if kind == COMMENT:
+            return self.comment(state)
+        return self._leaf(state, self._automaton.classify(PI, name_uri[name], name_local[name]))
+
+    def others(self, state: int) -> bool:
+        """Whether comments or processing instructions below a state matter."""
+        return bool(self._automaton.flags[self._pairs[state][0]] & SEES_MISC)
 
     def _leaf(self, state: int, number: int) -> int:
         to = self._to(self._pairs[state][0], number)

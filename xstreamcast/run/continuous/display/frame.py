@@ -113,8 +113,12 @@ class Framed(Computed):
         else:
             for members in self.inside.values():
                 members.follow()
-            # Items that come to no text at all leave an element empty.
-            filled = {where for where, members in self.inside.items() if any(shown.said.text for shown in members)}
+            # Items that come to no text at all, not even a blank between two of them, leave an element empty.
+            filled = {
+                where
+                for where, members in self.inside.items()
+                if any(members.content(shown, False) for shown in members)
+            }
             if filled != self._filled:
                 self._filled = filled
                 self.pending = self.computed()

@@ -216,14 +216,13 @@ class _Assembly:
         role = route.role(state)
         whole = unit in role.whole
         texts = whole or unit in route.role(route.text(state)).reads
-        others = whole or unit in route.role(route.comment(state)).reads
         for child in tree.children(row):
             kind = tree.kind[child]
             if kind == TEXT:
                 if texts:
                     self.text(tree.value[child] or "")
             elif kind != ELEMENT:
-                if others:
+                if whole or unit in route.role(route.leaf(state, kind, tree.name[child])).reads:
                     self.builder.copy(Node((tree, child)))
                 else:
                     self.passed = True
