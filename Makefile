@@ -15,7 +15,7 @@ help:            ## this text
 	@echo "make cluster-demo   a query on a Spark cluster of three processes on this machine"
 	@echo "make test    all tests"
 	@echo "make law     the law on thousands of random streams, Saxon at every prefix (N=how many)"
-	@echo "make lint    ruff and mypy --strict"
+	@echo "make lint    ruff and mypy --strict, over tests, bench and tools too"
 	@echo "make bench   figures, beside other tools in the same run (ARGS=--quick: a tenth of the size)"
 	@echo "make qt3     scores on the W3C suite: QT3=folder of the suite, RUNNER=its runner"
 	@echo "make clean   remove the environment and caches"

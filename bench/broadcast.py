@@ -88,9 +88,9 @@ def _log(changes: int) -> None:
         channel.close()
         opened, channel = _opened(folder, size)
         began = process_time()
-        first = Keep(size=size).due(channel.log, 0.0)
-        assert first is not None
-        asyncio.run(compact(channel, first))
+        due = Keep(size=size).due(channel.log, 0.0)
+        assert due is not None
+        asyncio.run(compact(channel, due))
         compacting, kept = process_time() - began, channel.log.size
         channel.close()
         again, channel = _opened(folder, size)

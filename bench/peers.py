@@ -71,7 +71,7 @@ def _lxml(case: Case, document: str) -> Iterator[str]:
 
 @cache
 def saxon() -> Any:
-    import saxonche  # type: ignore[import-not-found]  # a compiled module without stubs
+    import saxonche
 
     return saxonche.PySaxonProcessor(license=False)
 

@@ -30,7 +30,7 @@ def best(action: Callable[[], Any], times: int = 3) -> float:
 
 
 def run() -> None:
-    import saxonche  # type: ignore[import-not-found]  # a compiled module without stubs
+    import saxonche
 
     from xstreamcast.lang import parse
     from xstreamcast.model.parse import parse_file

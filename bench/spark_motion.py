@@ -49,7 +49,8 @@ def run() -> None:
     with tempfile.TemporaryDirectory(prefix="xstreamcast-bench-") as folder:
         scratch = Path(folder, "spark")
         scratch.mkdir()
-        spark = session("bench", scratch=scratch, **{"spark.sql.shuffle.partitions": "2"})
+        settings: dict[str, Any] = {"spark.sql.shuffle.partitions": "2"}
+        spark = session("bench", scratch=scratch, **settings)
         try:
             _memory(spark, Path(folder))  # first, so that Spark is warm when times count
             _rates(spark, Path(folder))
@@ -66,6 +67,7 @@ def _rates(spark: Any, folder: Path) -> None:
     rows = []
     for factor in _factors():
         progress(f"spark_motion {factor:g}")
+        assert GENERATOR.changes is not None
         changes = [change for _, change in GENERATOR.changes(factor, 1, UPDATES)][:-1]
         first, later = changes[:-UPDATES], changes[-UPDATES:]
         random.Random(1).shuffle(first)

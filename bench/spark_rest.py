@@ -156,7 +156,8 @@ def worker(master: str, *given: str) -> None:
     from xstreamcast.spark import session
 
     _with_super_xml()
-    spark = session("bench", master, **{"spark.driver.memory": "4g"})
+    settings: dict[str, Any] = {"spark.driver.memory": "4g"}
+    spark = session("bench", master, **settings)
     found = []
     for number, document in enumerate(given):
         all_jobs = jobs(spark, document)
@@ -293,7 +294,8 @@ def found_rows() -> None:
     from xstreamcast.spark import session
 
     path = _with_super_xml()
-    spark = session("bench", **{"spark.driver.memory": "2g"})
+    settings: dict[str, Any] = {"spark.driver.memory": "2g"}
+    spark = session("bench", **settings)
     with tempfile.TemporaryDirectory() as folder:
         document = Path(folder, "items.xml")
         item = '<item id="i{0}"><location>L{0}</location><quantity>{1}</quantity></item >'

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from bench import documents
 from bench.measure import progress, table
@@ -86,7 +86,8 @@ def _embedded(asked: list[tuple[str, str, str]]) -> None:
 def _on_spark(asked: list[tuple[str, str, str]]) -> None:
     from xstreamcast.spark import query, session
 
-    spark = session("bench", MASTER, **{"spark.driver.memory": "4g"})
+    settings: dict[str, Any] = {"spark.driver.memory": "4g"}
+    spark = session("bench", MASTER, **settings)
     found = []
     for name, text, document in [asked[0], *asked]:  # the first once more: all is loaded then
         progress(f"{name} in {MASTER}")
@@ -108,12 +109,12 @@ def _worked() -> float:
             except OSError:
                 continue
             parents[int(process.name)] = int(fields[1]), sum(map(int, fields[11:15])) if daemon else 0
-    for process in parents:
-        above: int | None = process
+    for number in parents:
+        above = number
         while above in parents and above != os.getpid():
             above = parents[above][0]
         if above == os.getpid():
-            found += parents[process][1]
+            found += parents[number][1]
     return found / os.sysconf("SC_CLK_TCK")
 
 

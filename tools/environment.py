@@ -8,17 +8,19 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 LEAST = (3, 11)
 
 
-def fail(*lines):
+def fail(*lines: str) -> NoReturn:
     for line in lines:
         print(line, file=sys.stderr)
     sys.exit(1)
 
 
-def create(folder):
+def create(folder: str) -> None:
     if sys.version_info < LEAST:
         have = ".".join(map(str, sys.version_info[:3]))
         fail(
@@ -37,7 +39,7 @@ def create(folder):
     venv.EnvBuilder(with_pip=True).create(folder)  # what is installed there already stays
 
 
-def install(extra, what):
+def install(extra: str, what: str) -> None:
     print(f"Installing {what} …", flush=True)
     began = time.time()
     command = [sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check", "-e", f".[{extra}]"]
@@ -49,4 +51,5 @@ def install(extra, what):
 
 if __name__ == "__main__":
     os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    {"create": create, "install": install}[sys.argv[1]](*sys.argv[2:])
+    commands: dict[str, Callable[..., Any]] = {"create": create, "install": install}
+    commands[sys.argv[1]](*sys.argv[2:])

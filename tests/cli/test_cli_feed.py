@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ def document(path: Path, **books: str) -> Path:
     return path
 
 
-def run(*arguments: str | Path) -> int:
+def run(*arguments: object) -> int:
     with pytest.raises(SystemExit) as left:
         main(["feed", "/list/book", *map(str, arguments)])
     return int(left.value.code or 0)
@@ -82,7 +83,7 @@ def test_a_file_that_is_replaced_is_another_document(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     poll = document(tmp_path / "feed.xml", a="1")
-    looks = iter([lambda: document(poll, a="22"), lambda: None])
+    looks: Iterator[Callable[[], object]] = iter([lambda: document(poll, a="22"), lambda: None])
     monkeypatch.setattr("xstreamcast.cli.feed.sleep", lambda _: next(looks)())
     ticks = iter(range(100))
     monkeypatch.setattr("xstreamcast.cli.feed.monotonic", lambda: float(next(ticks)))
@@ -101,7 +102,7 @@ def test_who_follows_goes_on_after_a_document_that_cannot_be_read(
     torn = document(inbox / "2.xml", a="<new/>", b="2")
     torn.write_text(torn.read_text().removesuffix("</list>"))
     document(inbox / "3.xml", c="<new/>")
-    looks = iter([lambda: document(torn, b="mended"), lambda: None])
+    looks: Iterator[Callable[[], object]] = iter([lambda: document(torn, b="mended"), lambda: None])
     monkeypatch.setattr("xstreamcast.cli.feed.sleep", lambda _: next(looks)())
     ticks = iter(range(100))
     monkeypatch.setattr("xstreamcast.cli.feed.monotonic", lambda: float(next(ticks)))

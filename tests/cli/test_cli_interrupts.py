@@ -21,8 +21,8 @@ FRAGMENT = b'<stream:filler id="0"><s/></stream:filler>'
 )
 def test_an_interrupted_command_is_not_aborted(arguments: list[str], brought: bytes) -> None:
     command = [sys.executable, "-m", "xstreamcast", *arguments]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, **pipes) as running:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as running:
         assert running.stdin is not None
         assert running.stdout is not None
         assert running.stderr is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import xcast
@@ -52,13 +53,13 @@ def document(tmp_path: Path) -> Path:
     return path
 
 
-def pieces(query: str, document: Path, scanning: Scanning) -> list[object]:
+def pieces(query: str, document: Path, scanning: Scanning) -> list[Any]:
     return list(compile(query)(context=document, scanning=scanning).consume())
 
 
-def text(items: list[object]) -> str:
+def text(items: list[Any]) -> str:
     made: list[str] = []
-    Output(compile("1").parameters(), made.append).extend(items)  # type: ignore[arg-type]  # pieces among items
+    Output(compile("1").parameters(), made.append).extend(items)
     return "".join(made)
 
 

@@ -24,7 +24,8 @@ from xstreamcast.cli.terminal import output
 @pytest.fixture(autouse=True)
 def usual_handlers() -> Iterator[None]:
     """As a command finds them that nobody has started with ``nohup``."""
-    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    usual: dict[signal.Signals, Any] = dict.fromkeys((signal.SIGTERM, signal.SIGHUP), signal.SIG_DFL)
+    usual[signal.SIGINT] = signal.default_int_handler
     before = {number: signal.signal(number, handler) for number, handler in usual.items()}
     yield
     for number, handler in before.items():
@@ -67,7 +68,12 @@ def test_what_is_ignored_stays_so() -> None:
 def test_a_signal_waits_for_the_end_of_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "slowly_imported.py").write_text("import signal; signal.raise_signal(signal.SIGINT); whole = True\n")
     monkeypatch.syspath_prepend(tmp_path)
-    interrupted(lambda: (import_module("slowly_imported"), wait()))
+
+    def work() -> None:
+        import_module("slowly_imported")
+        wait()
+
+    interrupted(work)
     assert sys.modules.pop("slowly_imported").whole
 
 
@@ -195,10 +201,16 @@ def test_an_output_file_is_whole_or_not_there_wherever_its_writing_is_interrupte
 
 
 def test_what_is_kept_for_a_block_is_undone_once_wherever_that_is_interrupted() -> None:
-    made, undone, bodies = [], [], []
+    made: list[int] = []
+    undone: list[int] = []
+    bodies: list[int] = []
+
+    def make() -> int:
+        made.append(len(made))
+        return made[-1]
 
     def work() -> None:
-        with kept(lambda: made.append(len(made)) or made[-1], undone.append):
+        with kept(make, undone.append):
             bodies.append(made[-1])
 
     for _ in struck_everywhere(work):

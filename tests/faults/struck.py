@@ -27,7 +27,7 @@ def main(master: str, feed: str, folder: Path, spread: bool = False) -> None:
     os.environ["DRIVER"] = str(os.getpid())
     scratch = folder / "spark"
     scratch.mkdir(exist_ok=True)
-    settings = {"spark.executor.memory": "512m", "spark.executorEnv.GATES": os.environ["GATES"]}
+    settings: dict[str, Any] = {"spark.executor.memory": "512m", "spark.executorEnv.GATES": os.environ["GATES"]}
     spark = session(master=master, scratch=scratch, **SHORT_LIVED, **settings)
     try:
         if spread:

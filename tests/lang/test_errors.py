@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ FIXTURE = Path(__file__).parent / "fixtures" / "errors.txt"
 LIBRARY = 'module namespace m = "m"; declare function m:f() { 1 };'
 
 
-def cases() -> list[object]:
+def cases() -> list[Any]:
     found = []
     for block in FIXTURE.read_text(encoding="utf-8").split("=== ")[1:]:
         head, query = block.split("\n", 1)
@@ -37,6 +38,8 @@ def test_a_faulty_query_gives_the_error_of_its_fixture(query: str, place: str, m
             modules=lambda uri, locations, base: [("m.xq", LIBRARY)] if uri == "m" else [],
         )
     fault = caught.value
+    assert fault.place is not None
+    assert fault.place.line is not None
     line = fault.place.line - prolog.count("\n")
     assert f"{fault.code} {line}:{fault.place.column}" == place
     assert message in fault.message
@@ -88,6 +91,8 @@ def test_ten_thousand_levels_are_refused_with_a_hint(kind: str) -> None:
     assert caught.value.code == "XPST0003"
     assert "nested" in caught.value.message
     assert "let" in caught.value.hint
+    assert caught.value.place is not None
+    assert caught.value.place.column is not None
     assert caught.value.place.column > 100
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import typer
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from xstreamcast.cli.parse import parse_command
 from xstreamcast.errors import XStreamError
@@ -15,7 +15,7 @@ from xstreamcast.lang.files import read_query
 STRUCTURE = '<stream:structure><tag id="1" name="accounts"><tag id="2" name="account"/></tag></stream:structure>'
 
 
-def run(*arguments: str):
+def run(*arguments: str) -> Result:
     app = typer.Typer()
     app.command()(parse_command)
     return CliRunner().invoke(app, list(arguments))

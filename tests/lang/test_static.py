@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from xstreamcast.errors import XStreamError
@@ -11,11 +13,11 @@ from xstreamcast.lang.walk import descendants
 from xstreamcast.model.namespaces import ERR, FN, STREAM, XS
 
 
-def body(query: str, **options: object):
+def body(query: str, **options: Any) -> Any:
     return parse(query, **options).body
 
 
-def code(query: str, **options: object) -> str:
+def code(query: str, **options: Any) -> str:
     with pytest.raises(XStreamError) as caught:
         parse(query, **options)
     return caught.value.code

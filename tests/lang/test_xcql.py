@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from xstreamcast.errors import XStreamError
-from xstreamcast.lang import parse, parse_syntax
+from xstreamcast.lang import ast, parse, parse_syntax
 from xstreamcast.lang.ast import (
     ALLEN,
     AllenComparison,
@@ -36,8 +37,13 @@ def test_the_papers_queries_parse_in_their_corrected_form(file: Path) -> None:
     assert module.warnings == ()
 
 
-def bound(text: str):
-    projection = parse_syntax(f"e?[{text}]").body
+def body(text: str) -> Any:
+    """The tree of a query, whose nodes are told apart by what is asserted of them."""
+    return parse_syntax(text).body
+
+
+def bound(text: str) -> Any:
+    projection = body(f"e?[{text}]")
     assert isinstance(projection, IntervalProjection)
     return projection.begin
 
@@ -59,7 +65,7 @@ def test_dates_are_tokens_inside_brackets(text: str, value: str) -> None:
 
 
 def test_outside_brackets_a_date_is_a_difference() -> None:
-    assert type(parse_syntax("2003-11-01").body).__name__ == "Arithmetic"
+    assert type(body("2003-11-01")).__name__ == "Arithmetic"
 
 
 @pytest.mark.parametrize(
@@ -89,49 +95,50 @@ def test_the_three_words_end_before_a_hyphen_inside_brackets_only(word: str, nod
     assert isinstance(bound(f"$x[{word}]").predicates[0], AxisStep)
     assert isinstance(bound(f"{word}er"), AxisStep)
     assert isinstance(bound(f"child::{word}"), AxisStep)
-    assert isinstance(parse_syntax(word).body, AxisStep)
-    assert parse_syntax(f"{word}-1").body.test.name.local == f"{word}-1"
+    assert isinstance(body(word), AxisStep)
+    assert body(f"{word}-1").test.name.local == f"{word}-1"
 
 
 def test_brackets_do_not_leak_into_enclosed_expressions_nor_out_of_the_projection() -> None:
     assert isinstance(bound("element x { now }").content, AxisStep)
     assert isinstance(bound("<a>{now}</a>").content[0], AxisStep)
     assert isinstance(bound("(now, 1)").items[0], Now)
-    assert isinstance(parse_syntax("e?[now]/now").body.steps[1], AxisStep)
-    assert isinstance(parse_syntax("e?[now][now]").body.predicates[0], AxisStep)
+    assert isinstance(body("e?[now]/now").steps[1], AxisStep)
+    assert isinstance(body("e?[now][now]").predicates[0], AxisStep)
 
 
 def test_an_interval_projection_belongs_to_its_step() -> None:
-    path = parse_syntax("a/b?[now][1]/c").body
+    path = body("a/b?[now][1]/c")
     assert len(path.steps) == 3
     assert isinstance(path.steps[1].base, IntervalProjection)
 
 
 def test_a_version_projection_takes_the_whole_path_on_its_left() -> None:
-    projection = parse_syntax("stream('s')//a/b#[1, 10]").body
+    projection = body("stream('s')//a/b#[1, 10]")
     assert isinstance(projection, VersionProjection)
+    assert isinstance(projection.base, ast.Path)
     assert len(projection.base.steps) == 4
-    assert parse_syntax("for $a in x return $a/y#[last]").body.result.base.steps[1].test.name.local == "y"
+    assert body("for $a in x return $a/y#[last]").result.base.steps[1].test.name.local == "y"
 
 
 def test_after_a_type_a_question_mark_is_an_occurrence_sign() -> None:
     with pytest.raises(XStreamError, match="XPST0003"):
         parse_syntax("1 instance of item()?[now]")
-    assert parse_syntax("(1 instance of item())?[now]").body.base.type.occurrence == ""
+    assert body("(1 instance of item())?[now]").base.type.occurrence == ""
 
 
 @pytest.mark.parametrize("relation", ALLEN)
 def test_allens_relations_are_operators_between_operands_and_names_elsewhere(relation: str) -> None:
-    assert parse_syntax(f"$a {relation} $b").body.relation == relation
-    assert parse_syntax(f"{relation} {relation} {relation}").body.relation == relation
-    assert isinstance(parse_syntax(relation).body, AxisStep)
-    assert isinstance(parse_syntax(f"{relation}($a, $b)").body, FunctionCall)
-    assert parse_syntax(f"<{relation} {relation}='1'/>").body.name.local == relation
-    assert parse_syntax(f"let ${relation} := 1 return ${relation}").body.result.name.local == relation
+    assert body(f"$a {relation} $b").relation == relation
+    assert body(f"{relation} {relation} {relation}").relation == relation
+    assert isinstance(body(relation), AxisStep)
+    assert isinstance(body(f"{relation}($a, $b)"), FunctionCall)
+    assert body(f"<{relation} {relation}='1'/>").name.local == relation
+    assert body(f"let ${relation} := 1 return ${relation}").result.name.local == relation
 
 
 def test_allens_relations_bind_like_comparisons() -> None:
-    condition = parse_syntax("$a before $b and $c + 1 during [$s, $e] or not($d)").body
+    condition = body("$a before $b and $c + 1 during [$s, $e] or not($d)")
     left, right = condition.operands[0].operands
     assert isinstance(left, AllenComparison)
     assert type(right.left).__name__ == "Arithmetic"

@@ -158,7 +158,7 @@ def pieces(found: list[Event], cuts: list[int]) -> list[Piece]:
 
 def _chain(node: Node, which: int) -> list[Node]:
     """The first (or last) element child, its first (or last) one, and so on."""
-    found = []
+    found: list[Node] = []
     while True:
         below = [child for child in node.children() if child.kind == ELEMENT]
         if not below:
@@ -198,11 +198,11 @@ def reduced(reduction: Any, items: ast.Expr) -> ast.Expr:
             return items
         case Reduce(function, None):
             return call(function, items)
-        case Reduce(function, argument):
+        case Reduce(function, ast.Expr() as argument):
             return call(function, items, argument)
         case Slice(first, None):
             return call("subsequence", items, ast.IntegerLiteral(first))
-        case Slice(first, last):
+        case Slice(first, int() as last):
             length = ast.IntegerLiteral(max(0, last - first + 1))
             return call("subsequence", items, ast.IntegerLiteral(first), length)
         case Fold(zero, accumulator, item, step):

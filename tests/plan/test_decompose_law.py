@@ -23,7 +23,7 @@ Random: Any = runpy.run_path(str(FilePath(__file__).parents[1] / "run" / "random
 
 
 @st.composite
-def elements(draw: Any, depth: int) -> Element:
+def elements(draw: st.DrawFn, depth: int) -> Element:
     name = draw(st.sampled_from("aaabbbccd"))
     given = draw(st.sampled_from([(), (("i", "1"),), (("i", "2"),), (("j", "x"),), (("i", "1"), ("j", "3"))]))
     if depth == 0 or (name in "bc" and draw(st.integers(0, 3))):
@@ -61,7 +61,7 @@ ENDS = st.sampled_from(
 
 
 @st.composite
-def paths(draw: Any, start: str = "") -> str:
+def paths(draw: st.DrawFn, start: str = "") -> str:
     text = start
     for number in range(draw(st.integers(1, 3))):
         separator = draw(st.sampled_from(["/", "/", "//"]))
@@ -75,7 +75,7 @@ def paths(draw: Any, start: str = "") -> str:
 
 
 @st.composite
-def bodies(draw: Any, name: str) -> str:
+def bodies(draw: st.DrawFn, name: str) -> str:
     kind = draw(st.integers(0, 15))
     x = f"${name}"
     simple = [
@@ -90,7 +90,7 @@ def bodies(draw: Any, name: str) -> str:
 
 
 @st.composite
-def loops(draw: Any) -> str:
+def loops(draw: st.DrawFn) -> str:
     source = draw(paths())
     where = draw(st.sampled_from(["", "", "where $x/b", "where $x/@i = 1", "where $x/b = 2 and $x/c", "where $n > 1"]))
     before = "let $n := count(//b) " if "$n" in where or draw(st.booleans()) else ""
@@ -146,7 +146,7 @@ AGGREGATES = st.sampled_from(
 
 
 @st.composite
-def queries(draw: Any) -> str:
+def queries(draw: st.DrawFn) -> str:
     first = draw(SEQUENCES)
     return draw(AGGREGATES).format(first, draw(SEQUENCES)) if draw(st.booleans()) else first
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer import Typer
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from xstreamcast.cli.translate import translate_command
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import parse
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.plan.translate.program import STRATEGIES, translate
+from xstreamcast.plan.translate.program import STRATEGIES, Strategy, translate
 
 CREDIT = """<structure><tag type="snapshot" id="1" name="creditAccounts"><tag type="temporal" id="2" name="account">
   <tag type="snapshot" id="3" name="customer"/><tag type="temporal" id="4" name="creditLimit"/>
@@ -24,18 +25,18 @@ PARTS = '<structure><tag id="1" name="part" type="filler"><tag id="2" name="name
 DOCS = Path(__file__).parents[2] / "docs" / "xcql.md"
 
 
-def query_of(text: str, strategy="QaC", tags: str = CREDIT, **options) -> str:
+def query_of(text: str, strategy: Strategy = "QaC", tags: str = CREDIT, **options: Any) -> str:
     """The translated query itself, on one line."""
     program = translate(text, strategy, structures={"s": parse_structure(tags)}, **options)
     return " ".join(program.split("(: the query :)")[1].split())
 
 
-def heading(text: str, strategy="QaC", tags: str = CREDIT) -> str:
+def heading(text: str, strategy: Strategy = "QaC", tags: str = CREDIT) -> str:
     return translate(text, strategy, structures={"s": parse_structure(tags)}).split(":)")[0]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_program_is_standard_xquery(strategy) -> None:
+def test_a_program_is_standard_xquery(strategy: Strategy) -> None:
     text = """for $a in stream("s")//account?[start, now] where $a/creditLimit?[now] > 9 and $a before now()
               return $a/transaction#[last]"""
     program = translate(text, strategy, structures={"s": parse_structure(CREDIT)})
@@ -114,7 +115,7 @@ def test_recursive_fragments_and_unknown_structures_are_constructed_first() -> N
         ("1", {"streams": {"s": "s.xml.gz"}, "structures": {"s": parse_structure(PARTS)}}, "compressed"),
     ],
 )
-def test_what_cannot_be_translated_is_refused_by_name(text: str, options: dict[str, object], message: str) -> None:
+def test_what_cannot_be_translated_is_refused_by_name(text: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(XStreamError, match=message) as raised:
         translate(text, **options)
     assert raised.value.code == "XSC0073"
@@ -123,7 +124,7 @@ def test_what_cannot_be_translated_is_refused_by_name(text: str, options: dict[s
 # ------------------------------------------------------------------------------------------------------- the command
 
 
-def run(*arguments: str):
+def run(*arguments: str) -> Result:
     app = Typer()
     app.command()(translate_command)
     return CliRunner().invoke(app, arguments)
@@ -176,7 +177,7 @@ def test_the_examples_of_the_docs_give_what_they_say(text: str, result: str, tmp
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_docs_show_the_translation_as_it_is(strategy) -> None:
+def test_the_docs_show_the_translation_as_it_is(strategy: Strategy) -> None:
     text = blocks("xquery")[-1]
     program = translate(text, strategy, structures={"credit": parse_structure(CREDIT)})
     (shown,) = blocks(f"translation {strategy}")

@@ -13,7 +13,7 @@ from saxon_answers import bag, by_saxon, evaluated, normal, translated
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.plan.translate.program import STRATEGIES, translate
+from xstreamcast.plan.translate.program import STRATEGIES, Strategy, translate
 
 TAGS = """<stream:structure xmlns:stream="urn:xstreamcast:stream"><tag id="1" name="r" type="snapshot">
   <tag id="2" name="v" type="temporal"><tag id="3" name="e" type="event"/><tag id="4" name="u" type="filler"/></tag>
@@ -107,7 +107,7 @@ CASES = {
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", CASES)
-def test_the_view_is_t(name: str, strategy, tmp_path: Path) -> None:
+def test_the_view_is_t(name: str, strategy: Strategy, tmp_path: Path) -> None:
     file = tmp_path / "s.xml"
     file.write_text(CASES[name], encoding="utf-8")
     for text in (
@@ -136,7 +136,9 @@ def test_a_hole_inside_its_own_filler_is_empty_or_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_without_a_named_root_the_top_fillers_are_children_of_the_document_node(strategy, tmp_path: Path) -> None:
+def test_without_a_named_root_the_top_fillers_are_children_of_the_document_node(
+    strategy: Strategy, tmp_path: Path
+) -> None:
     file = tmp_path / "s.xml"
     file.write_text(
         '<fragments><structure><tag><tag id="1" name="s" filler="true"><tag id="2" name="x" filler="true"/></tag></tag>'
@@ -150,7 +152,7 @@ def test_without_a_named_root_the_top_fillers_are_children_of_the_document_node(
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_structure_may_be_given_beside_the_file(strategy, tmp_path: Path) -> None:
+def test_a_structure_may_be_given_beside_the_file(strategy: Strategy, tmp_path: Path) -> None:
     file = tmp_path / "s.xml"
     file.write_text(CASES["versions by time"].replace(TAGS, ""), encoding="utf-8")
     tags = {"s": parse_structure(TAGS)}
@@ -161,7 +163,7 @@ def test_a_structure_may_be_given_beside_the_file(strategy, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_what_is_later_than_now_is_not_seen(strategy, tmp_path: Path) -> None:
+def test_what_is_later_than_now_is_not_seen(strategy: Strategy, tmp_path: Path) -> None:
     file = tmp_path / "s.xml"
     file.write_text(CASES["versions by time"], encoding="utf-8")
     answer = translated('stream("s")//v, now()', strategy, {"s": file}, now="2003-11-02")

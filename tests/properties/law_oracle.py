@@ -343,7 +343,7 @@ def differs_from_saxon(
 
 def by_saxon(text: str, views: dict[str, str]) -> str:
     """Saxon's answer, streams being the documents given as text; an error is its code."""
-    import saxonche  # type: ignore[import-not-found]  # it brings no stubs
+    import saxonche
 
     globals_ = "".join(
         f"declare variable $stream-{name} := parse-xml-fragment({_literal(view)});" for name, view in views.items()

@@ -121,10 +121,10 @@ def _follow(case: Case, steps: list[Step], at: int, folder: Path, files: int = 1
         file.write_text("\n".join(wires))
         followed.show(followed.query.load(str(file), stream))
         stood += followed.query.state()["streams"].get(stream, {}).get("in_runs", 0)
-    for step in (None, *steps[at:]):
-        if step is not None:
-            scratch.take(step)
-            followed.take(step)
+    for later in (None, *steps[at:]):
+        if later is not None:
+            scratch.take(later)
+            followed.take(later)
         expected = scratch.answer()
         if followed.answer().failed == expected.failed:
             assert followed.differs(expected) is None, f"{case}\nafter {at} steps in files, then {step}"

@@ -157,7 +157,7 @@ def test_backward_steps_show_what_turns_out_to_be_above(step: str, shown: list[s
         emitted += [Show(region=k) for k in names if names[k] in after and names[k] not in seen]
         seen = after
         theirs.append(t(emitted))
-    fed = [fill(0, '<r><stream:hole id="1"/></r>'), fill(1, '<a><stream:hole id="2"/></a>')]
+    fed: list[Change] = [fill(0, '<r><stream:hole id="1"/></r>'), fill(1, '<a><stream:hole id="2"/></a>')]
     fed += [fill(2, '<c><stream:hole id="3"/></c>'), fill(3, "<b/>")]
     fed.append(Replace(region=3, content=b"<b>again</b>"))
     assert ours(f'string-join(stream("s")//b/{step}/name(), "")', *fed) == theirs == shown

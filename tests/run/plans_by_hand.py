@@ -8,10 +8,10 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.context import StaticContext
 from xstreamcast.model.atomic import Item
 from xstreamcast.plan.algebra import PLAN, Concat, Nest, Pass, Plan, Reduction, Source, Strategy, Unit, VarName
-from xstreamcast.run.inputs import Scannable
+from xstreamcast.run.inputs import Scannable, Scanning
 from xstreamcast.run.library import moment_of
 from xstreamcast.run.query import compile
-from xstreamcast.run.single_pass import PlanCode, Scanning, run
+from xstreamcast.run.single_pass import PlanCode, run
 from xstreamcast.scan.automaton import Action, Target
 from xstreamcast.scan.path import Path, parse_path
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from streamed import STEPS, evaluated, streamed
 
-from tests.run.streamed import STEPS, evaluated, streamed
 from xstreamcast.run.query import compile
 
 PIXELS = (

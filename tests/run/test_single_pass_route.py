@@ -168,7 +168,12 @@ def test_a_slow_small_pipe_is_waited_for_where_it_would_be_refused(monkeypatch: 
     monkeypatch.setattr(inputs, "PATIENCE", 0.01)
     reading, writing = os.pipe()
     os.write(writing, b"<s><n>7</n>")
-    threading.Timer(0.2, lambda: (os.write(writing, b"<n>1</n></s>"), os.close(writing))).start()
+
+    def later() -> None:
+        os.write(writing, b"<n>1</n></s>")
+        os.close(writing)
+
+    threading.Timer(0.2, later).start()
     with os.fdopen(reading, "rb") as pipe:
         assert query(TWICE, context=pipe).xml() == "9"
 

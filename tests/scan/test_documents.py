@@ -9,7 +9,7 @@ import lzma
 import os
 import sys
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path as FilePath
 from typing import BinaryIO, cast
 
@@ -239,8 +239,9 @@ def compressed(document: bytes, how: str) -> bytes:
         sink = pa.BufferOutputStream()
         with pa.CompressedOutputStream(sink, "zstd") as out:
             out.write(document)
-        return sink.getvalue().to_pybytes()
-    return {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}[how](document)
+        return bytes(sink.getvalue())
+    packers: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+    return packers[how](document)
 
 
 @pytest.mark.parametrize(

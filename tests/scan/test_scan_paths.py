@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -32,7 +33,7 @@ def judged(document: bytes, path: str) -> list[str]:
     """The string values XPath finds."""
     tree = etree.fromstring(document).getroottree()
     spelled = path.replace("(go)", "('go')").replace("(no)", "('no')")
-    found = tree.xpath(spelled, namespaces=NAMESPACES)
+    found: Any = tree.xpath(spelled, namespaces=NAMESPACES)
     return [str(node) if isinstance(node, str) else _value(node) for node in found]
 
 

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,10 @@ def test_publishing_needs_a_token(
 # ------------------------------------------------------------------------------------------------- serving
 
 
+def feed_has(port: int, fragments: int) -> bool:
+    return head(port, "feed") == fragments
+
+
 def test_a_growing_folder_and_standard_input_are_streams_at_once_and_sigterm_stops(tmp_path: Path) -> None:
     feed = tmp_path / "feed"
     feed.mkdir()
@@ -186,7 +191,7 @@ def test_a_growing_folder_and_standard_input_are_streams_at_once_and_sigterm_sto
         for number in range(2):
             (feed / ".new").write_text(f'<stream:filler id="{number}">{number}</stream:filler>')
             (feed / ".new").rename(feed / f"{number}.xml")
-            waited(lambda expected=number + 1: head(port, "feed") == expected)
+            waited(partial(feed_has, port, number + 1))
         assert process.stdin is not None
         process.stdin.write('<stream:filler id="0">piped</stream:filler>\n')
         process.stdin.flush()
@@ -315,8 +320,8 @@ def test_a_published_answer_announces_its_tags_and_another_query_is_refused_its_
     monkeypatch.setenv("XCAST_TOKEN", "secret")
     structure, changes = generated("credit", 0.005, 1, 100)
     file = tmp_path / "credit.xml"
-    with file.open("wb") as out:
-        writer = FragmentWriter(out, structure)
+    with file.open("wb") as written:
+        writer = FragmentWriter(written, structure)
         for change in changes[:-1]:  # without its end, so that its answers have none either
             writer.write(change)
         writer.close()

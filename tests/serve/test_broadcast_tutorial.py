@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -91,7 +92,10 @@ class Reader:
         """What the tutorial shows is said, sooner or later."""
         for line in self.here(text).splitlines():
             pattern = re.compile("^" + ".*".join(map(re.escape, line.split("…"))), re.MULTILINE)
-            waited(lambda found=pattern: any(found.search(one.read_text()) for one in self.outputs))
+            waited(partial(self._said, pattern))
+
+    def _said(self, pattern: re.Pattern[str]) -> bool:
+        return any(pattern.search(one.read_text()) for one in self.outputs)
 
     def _kill(self, what: str) -> None:
         (found,) = [process for command, process, _ in self.going if what in command and process.poll() is None]

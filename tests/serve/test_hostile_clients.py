@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import ClientSession, WSMsgType
@@ -31,7 +32,7 @@ ROOT = Fill(region=0, content=b"<r/>")
 Use = Callable[[Station, ClientSession], Awaitable[None]]
 
 
-def with_station(folder: Path, use: Use, **options: object) -> None:
+def with_station(folder: Path, use: Use, **options: Any) -> None:
     """Use a station with a stream, and see that it is still well afterwards."""
 
     async def run() -> None:

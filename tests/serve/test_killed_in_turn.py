@@ -8,7 +8,9 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from air import generated
@@ -29,7 +31,7 @@ def test_server_and_clients_are_killed_in_turn_and_nothing_is_lost(tmp_path: Pat
     source = f"generate:commodities?factor={factor}&seed={seed}&updates={updates}&rate=100"
     structure, changes = generated("commodities", factor, seed, updates)
     undisturbed = Channel("goods", tmp_path / "undisturbed")
-    undisturbed.take("source", [Incoming(item) for item in (structure, *changes)])
+    undisturbed.take("source", [Incoming(structure), *map(Incoming, changes)])
     expected = [entry.wire for entry in undisturbed.log.read()]
     initial = len(expected) - updates
     undisturbed.close()
@@ -57,7 +59,7 @@ def test_server_and_clients_are_killed_in_turn_and_nothing_is_lost(tmp_path: Pat
                 with serving(tmp_path / "log", *arguments, port=port):
                     subprocess.run(listen, stderr=subprocess.DEVNULL, timeout=DEADLINE, check=True)
                     assert watch.wait(DEADLINE) == 0
-                    where, since, wires = parse_address(url), 0, []
+                    where, since, wires = parse_address(url), 0, list[Any]()
                     while (stretch := read(where, since)).entries:
                         since = stretch.next
                         wires += stretch.entries
@@ -140,12 +142,17 @@ def test_a_publishing_watch_its_server_and_who_watches_the_answer_are_killed_in_
     assert answer.read_text().strip() == expected.serialise()
 
 
+def is_cut(folder: Path, bases: set[Path], port: int, fragments: int) -> bool:
+    """The log has been cut since there were these bases, or is whole."""
+    return bool(set(folder.glob("*/*.base")) - bases) or head(port, "rates") == fragments
+
+
 def test_a_server_that_compacts_is_killed_again_and_again(tmp_path: Path, own_port: int) -> None:
     """The log is cut while it grows, and the server killed as soon as it has been cut: the stream is the same."""
     factor, seed, updates = 0.05, 1, 3000
     structure, changes = generated("currencies", factor, seed, updates)
     undisturbed = Channel("rates", tmp_path / "undisturbed")
-    undisturbed.take("source", [Incoming(item) for item in (structure, *changes)])
+    undisturbed.take("source", [Incoming(structure), *map(Incoming, changes)])
     expected = {entry.n: entry.wire for entry in undisturbed.log.read()}
     undisturbed.close()
     folder = tmp_path / "log"
@@ -154,7 +161,7 @@ def test_a_server_that_compacts_is_killed_again_and_again(tmp_path: Path, own_po
     for _ in range(3):
         bases = set(folder.glob("*/*.base"))
         with serving(folder, *arguments, "--sync", "never", port=own_port) as (server, port):
-            waited(lambda known=bases: set(folder.glob("*/*.base")) - known or head(port, "rates") == len(expected))
+            waited(partial(is_cut, folder, bases, port, len(expected)))
             server.send_signal(signal.SIGKILL)
             server.wait()
     with serving(folder, *arguments, port=own_port) as (_, port):

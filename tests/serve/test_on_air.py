@@ -7,7 +7,9 @@ import json
 import socket
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
@@ -24,7 +26,7 @@ from xstreamcast.serve.reception import Reception
 from xstreamcast.serve.station import Station
 
 ROOT = Fill(region=0, content=b'<r><stream:hole id="1"/><stream:hole id="2"/></r>')
-QUIET = {"cycle": 3600.0}
+QUIET: dict[str, Any] = {"cycle": 3600.0}
 
 
 def filler(region: int, text: str, version: int | None = None) -> Fill:
@@ -170,6 +172,10 @@ def test_a_full_queue_drops_for_that_client_alone_and_counts_it(tmp_path: Path) 
     asyncio.run(run())
 
 
+def all_heard(clients: list[Client], fragments: int) -> bool:
+    return all(client.heard == fragments for client in clients)
+
+
 def test_fifty_clients_hear_everything_though_five_of_them_are_stalled(tmp_path: Path) -> None:
     clients, stalled, batches = 45, 5, 40
 
@@ -183,7 +189,7 @@ def test_fifty_clients_hear_everything_though_five_of_them_are_stalled(tmp_path:
             for batch in range(batches):
                 take(channel, [filler(1, f"{batch}" + "x" * 20_000)])
                 # They keep up: a client is healthy if it takes what comes at the rate at which it comes.
-                await until(lambda heard=2 + batch: all(client.heard == heard for client in healthy))
+                await until(partial(all_heard, healthy, 2 + batch))
             assert all(client.complete for client in healthy)
             assert len([listener for listener in channel.live if listener.dropped]) == stalled
             assert channel.counts["dropped_fragments"] >= stalled
@@ -284,7 +290,7 @@ def test_the_log_is_read_by_number_and_reads_the_same_every_time(tmp_path: Path)
 
     def use(station: Station) -> None:
         where = address(station, "goods")
-        since, entries = 0, []
+        since, entries = 0, list[Any]()
         while (stretch := read(where, since, 50)).entries:
             assert stretch == read(where, since, 50, log=stretch.log)
             assert len(stretch.entries) <= 50

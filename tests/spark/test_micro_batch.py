@@ -63,9 +63,9 @@ def test_what_lives_is_left_alone_until_engines_are_new_or_it_has_grown(monkeypa
     monkeypatch.setenv("SPARK_REUSE_WORKER", "1")
     monkeypatch.setattr(micro_batch, "_batches", 0)
     frozen = 1000
-    monkeypatch.setattr(micro_batch.gc, "get_freeze_count", lambda: frozen)
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: frozen)
     for name in ("collect", "freeze", "unfreeze"):
-        monkeypatch.setattr(micro_batch.gc, name, lambda name=name: done.append(name))
+        monkeypatch.setattr(gc, name, lambda name=name: done.append(name))
     leave_alone(anew=True)
     leave_alone(anew=False)
     assert done == ["unfreeze", "collect", "freeze", "freeze"]

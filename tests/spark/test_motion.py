@@ -64,8 +64,8 @@ def table_text(path: Path) -> str:
 
 def test_stopped_and_started_again_it_goes_on_and_every_change_counts_once(spark: Any, tmp_path: Path) -> None:
     feed, state, table, log = (tmp_path / name for name in ("feed", "state", "table.db", "log"))
-    motion = continuous(spark, 'stream("s")//item[. > 1]', {"s": str(feed)}) if feed.mkdir() is None else None
-    assert motion is not None
+    feed.mkdir()
+    motion = continuous(spark, 'stream("s")//item[. > 1]', {"s": str(feed)})
     put(feed, 1, HOLES, item(1, "5", 1), item(3, "7", 1))
     sinks: dict[str, Any] = {"checkpoint": state, "table": table, "log": log, "log_format": "json"}
     assert run(motion, **sinks)[-1] == (3, ["<item>5</item><item>7</item>"])

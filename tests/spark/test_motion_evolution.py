@@ -56,6 +56,7 @@ def test_a_query_goes_on_from_a_state_that_was_saved_before() -> None:
     assert before is not None
     assert before.parts, "what was compacted is in it, and a log behind it"
     assert store.log
+    assert GENERATOR.changes is not None
     rows = [{**row_of(change, "credit"), "seq": n} for n, (_, change) in enumerate(GENERATOR.changes(0.003, 1, 60), 1)]
     whole = continuous_many(JOB.texts, structures=STRUCTURES, names=JOB.names)
     whole.feed_many([from_row(row) for row in rows[:seen]], "credit")

@@ -38,8 +38,8 @@ def _no_engine_lives_on() -> Iterator[None]:
     state._ENGINES.clear()
 
 
-def from_scratch(query: Query, t: Materialiser) -> str:
-    node = view_of(t.text().encode(), "stream:s")
+def from_scratch(query: Query, t: Materialiser, stream: str = "s") -> str:
+    node = view_of(t.text().encode(), f"stream:{stream}")
     try:
         return serialise(query(streams=lambda _: node, now=moment_at(t.now)).items())
     except XStreamError as failure:
@@ -180,8 +180,7 @@ def test_moving_windows_over_shuffled_credit_cards_with_compaction() -> None:
             t.apply(from_row(row))
         for row in changes(told):
             sink.apply(item_of(row))
-        node = view_of(t.text().encode(), "stream:credit")
-        expected = serialise(whole(streams=lambda _, node=node: node, now=moment_at(t.now)).items())
+        expected = from_scratch(whole, t, "credit")
         assert sink.text() == expected
         seen.add(expected)
     head = read_head(store)
@@ -300,6 +299,7 @@ def test_what_was_removed_is_not_an_open_hole_after_compaction() -> None:
 
 def credit_rows(updates: int) -> list[Row]:
     """Credit cards, each change a row."""
+    assert GENERATOR.changes is not None
     made = GENERATOR.changes(0.003, 1, updates)
     return [{**row_of(change, "credit"), "seq": number} for number, (_, change) in enumerate(made, 1)]
 

@@ -35,7 +35,8 @@ def rows(tmp_path: Path, columns: dict[str, str], content: str = SHOP, **options
     }
     made = ColumnReader(given, None, None)
     batches = [batch for partition in made.partitions() for batch in made.read(partition)]
-    return pa.Table.from_batches(batches).to_pylist()
+    rows: list[dict[str, Any]] = pa.Table.from_batches(batches).to_pylist()
+    return rows
 
 
 def column(tmp_path: Path, path: str, **options: str) -> list[Any]:

@@ -84,5 +84,5 @@ def test_a_number_is_sorted_by_ten_bytes_and_what_is_no_double_by_some_more() ->
     close = [Decimal(2**53), 2**53 + 1, 2**53 + 2]
     keys = [order_key(value, Kind.NUMBER, False) for value in close]
     assert keys == sorted(set(keys))
-    tenths = [Decimal("0.1"), 0.1]  # the double is a little more
+    tenths: list[Any] = [Decimal("0.1"), 0.1]  # the double is a little more
     assert sorted(tenths) == sorted(tenths, key=lambda value: order_key(value, Kind.NUMBER, False)) == tenths

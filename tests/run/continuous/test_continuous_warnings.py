@@ -16,7 +16,7 @@ RULED_OUT = (
 
 def test_by_a_structure_that_the_stream_brings() -> None:
     query = continuous('count(stream("s")//acount)')
-    assert query.warnings == ()
+    assert not query.warnings
     query.feed(parse_structure(STRUCTURE))
     assert query.warnings == (RULED_OUT,)
 

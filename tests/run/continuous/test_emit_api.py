@@ -183,7 +183,8 @@ def test_what_a_stream_turns_out_to_be_later_is_answered_too() -> None:
 def test_a_structure_without_a_root_may_come_late() -> None:
     query, sink = continuous('stream("s")/quote/string()'), Materialiser()
     structure = parse_structure('<tag><tag id="1" name="quote" type="filler"/></tag>')
-    for item in [Fill(region=5, content=b"<x/>"), Fill(region=1, tsid=1, content=b"<quote>1</quote>"), structure]:
+    fillers = Fill(region=5, content=b"<x/>"), Fill(region=1, tsid=1, content=b"<quote>1</quote>")
+    for item in (*fillers, structure):
         for told in query.feed(item):
             sink.apply(told)
     assert sink.text() == query.text() == "1"

@@ -8,6 +8,7 @@ from emission import Followed
 
 from xstreamcast.model.change import Change, Fill, Replace
 from xstreamcast.plan.algebra import Strategy
+from xstreamcast.run.continuous.adjust.lookup import Lookup
 
 A, B = 'stream("s")//a', 'stream("s")//b'
 JOINS = (
@@ -139,6 +140,6 @@ def test_who_looked_something_up_and_is_gone_is_forgotten() -> None:
     assert len(followed.journal.asked) == 50
     followed.feed(Fill(region=0, content=b"<r/>"))
     assert not followed.journal.asked
-    (lookup,) = (one for one in followed.journal.derived.values() if hasattr(one, "askers"))
+    (lookup,) = (one for one in followed.journal.derived.values() if isinstance(one, Lookup))
     assert not lookup.askers
     assert not lookup.groups

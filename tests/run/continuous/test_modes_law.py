@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from typing import Any
 
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
@@ -152,7 +153,7 @@ TAGGED_OUTER = (
 
 
 @st.composite
-def tagged(draw: st.DrawFn) -> list[Change]:
+def tagged(draw: Any) -> list[Change]:
     """Streams with a tag structure of every type of tag."""
     text = draw(streams()).replace("<!--c-->", "").replace(">x ", ">4")
     arrivals = read_stream(io.BytesIO(text.encode()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -11,6 +12,7 @@ import xstreamcast
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.model.change import After, Before, Change, Fill, Hide, Remove, Replace, Show
 from xstreamcast.model.serialise import serialise
+from xstreamcast.model.tree import Node
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of
 
@@ -98,6 +100,12 @@ def changes_of(random: Random) -> list[Change]:
     return fills + others
 
 
+def viewed(text: str, name: str) -> Callable[[str], Node]:
+    """Streams of which there is one, and its document is one node however often it is asked for."""
+    node = view_of(text.encode(), f"stream:{name}")
+    return lambda _: node
+
+
 def check(text: str, changes: list[Change]) -> None:
     query, followed = compile(text), xstreamcast.continuous(text)
     streams, told = Materialiser(), Materialiser()
@@ -105,8 +113,7 @@ def check(text: str, changes: list[Change]) -> None:
         streams.apply(change)
         for made in followed.feed(change, "s"):
             told.apply(made)
-        node = view_of(streams.text().encode(), "stream:s")
-        expected = serialise(query(streams=lambda _, node=node: node).items())
+        expected = serialise(query(streams=viewed(streams.text(), "s")).items())
         place = f"{text}\nafter {changes[: number + 1]}\nT: {streams.text()}"
         assert serialise(followed.answer().items()) == expected, place
         assert followed.text() == expected, place

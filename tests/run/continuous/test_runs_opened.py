@@ -74,7 +74,7 @@ def test_what_stays_in_a_run_is_not_added_up_again(
 def test_a_first_change_of_a_record_goes_through_the_sums_once(tmp_path: Path) -> None:
     query = loaded(f"sum({S}//b/x)", records(), tmp_path)
     query.take()
-    costs = []
+    costs: list[int] = []
     for _ in range(2):
         before = touched(query)
         query.feed(text_of(FIRST + 40, 1000 + len(costs)), "s")

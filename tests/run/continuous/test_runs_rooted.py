@@ -20,6 +20,7 @@ from xstreamcast.run.continuous.adjust.order import WIDTH
 from xstreamcast.run.continuous.arrive import inflow, share
 from xstreamcast.run.continuous.associate.runs import Run
 from xstreamcast.run.continuous.evaluate import bulk
+from xstreamcast.run.continuous.query import ContinuousQuery
 
 S = 'stream("s")'
 QUERIES = (
@@ -40,18 +41,18 @@ def _by_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inflow, "_kernel_from", lambda: 1)
 
 
-def told(query: xstreamcast.ContinuousQuery) -> str:
+def told(query: ContinuousQuery) -> str:
     try:
         return query.text()  # what is frozen has no items any more
     except XStreamError as failure:
         return f"error {failure.code}"
 
 
-def rooted(text: str) -> xstreamcast.ContinuousQuery:
+def rooted(text: str) -> ContinuousQuery:
     return xstreamcast.continuous(text, assume="rooted", structures=parse_structure(STRUCTURE))
 
 
-def runs(query: xstreamcast.ContinuousQuery) -> Iterator[Run]:
+def runs(query: ContinuousQuery) -> Iterator[Run]:
     for sequence in live_of(query).top.values():
         yield from [entry.item for entry in sequence if isinstance(entry.item, Run)]
 

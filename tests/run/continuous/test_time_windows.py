@@ -127,7 +127,8 @@ def held(query: ContinuousQuery) -> tuple[int, int, int]:
     streams = query.state()["streams"]["s"]
     journal = query._begun().journal
     assert isinstance(journal, Journal)
-    mounts = [len(place.mounts) for places in journal.live["s"].holes.values() for place in places]
+    holes = journal.live["s"].holes.values()
+    mounts = [len(place.mounts) for places in holes if isinstance(places, list) for place in places]
     return streams["regions"], streams["bytes"], sum(mounts)
 
 
