@@ -26,7 +26,7 @@ demo: $(VENV)/.spark
 
 test: $(VENV)/.spark $(VENV)/.test
 	@$(BIN)/python -m xstreamcast.spark.java >/dev/null
-	$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder --durations=25 $(ARGS)
 
 cluster-demo: $(VENV)/.spark $(VENV)/auction.xml
 	@$(BIN)/python -m xstreamcast.spark.java >/dev/null

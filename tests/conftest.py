@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
+from typing import TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -34,6 +35,27 @@ def own_ports() -> Iterator[list[int]]:
 @pytest.fixture
 def own_port(own_ports: list[int]) -> int:
     return own_ports[0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    return _never_skipped((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    return _never_skipped((yield))
+
+
+Report = TypeVar("Report", pytest.CollectReport, pytest.TestReport)
+
+
+def _never_skipped(report: Report) -> Report:
+    """Nothing is left out in silence: what cannot be tested here fails, and says what it misses."""
+    if report.skipped:
+        _, _, why = report.longrepr if isinstance(report.longrepr, tuple) else ("", 0, str(report.longrepr))
+        report.outcome, report.longrepr = "failed", f"{report.nodeid} must not be skipped ({why})"
+    return report
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -9,16 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from xstreamcast import query
-
-pytest.importorskip("lxml.etree")
-
 from bench import documents, peers
 from bench.__main__ import BENCHMARKS, main
 from bench.answers import normal, same
 from bench.cases import CASES, Case, find
 from bench.plots import Curves, Dots, Plot, save
 from bench.report import sections, write
+from xstreamcast import query
 
 
 @pytest.fixture(scope="module", autouse=True)

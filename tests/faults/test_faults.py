@@ -11,9 +11,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("pyspark", reason="the fault tests need xstreamcast[spark]")
-
 from motion_streams import FRAUD, GENERATORS, LIMITS, MAXED_OUT, embedded_answers, write_streams
 from processes import DEADLINE, head, serving, waited
 

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 from html import unescape
 
 import pytest
+import saxonche
 
 from xstreamcast.run.query import query
-
-saxonche = pytest.importorskip("saxonche")
 
 EXPRESSIONS = [
     # numbers and their texts

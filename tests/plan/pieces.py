@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-import pytest
+from lxml import etree
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
@@ -65,8 +65,6 @@ def events(element: Element) -> list[Event]:
 
 
 def from_xml(text: str) -> Element:
-    etree = pytest.importorskip("lxml.etree")
-
     def made(node: Any) -> Element:
         content: list[Element | str] = [node.text] if node.text else []
         for child in node:

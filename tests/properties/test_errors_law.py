@@ -10,8 +10,6 @@ import xstreamcast
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Fill, Hide, Remove, Replace, Show
 
-pytest.importorskip("saxonche")
-
 BLOCK = 6
 
 

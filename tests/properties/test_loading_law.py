@@ -17,8 +17,6 @@ import xstreamcast
 from xstreamcast.run.continuous.arrive import inflow
 from xstreamcast.run.continuous.evaluate import bulk
 
-pytest.importorskip("saxonche")
-
 
 @pytest.mark.parametrize("seed", range(9200, 9260))
 def test_a_file_and_what_comes_after_it_give_what_the_changes_give_one_by_one(

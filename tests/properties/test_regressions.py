@@ -8,8 +8,6 @@ import pytest
 from law_case import from_json, regressions
 from law_oracle import check
 
-pytest.importorskip("saxonche")
-
 
 @pytest.mark.parametrize("file", regressions(), ids=lambda file: str(file.stem))
 def test_what_once_broke_the_law_keeps_it(file: Path) -> None:

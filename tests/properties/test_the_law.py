@@ -21,8 +21,6 @@ from law_wide import draw_wide
 import xstreamcast
 from xstreamcast.run.continuous.query import EMISSIONS
 
-pytest.importorskip("saxonche")
-
 BLOCK = 10
 
 

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import saxonche
+from lxml import etree
 
 from xstreamcast.cast import fragment, infer_structure, materialise
 from xstreamcast.generate import find
 from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.run.query import query
-
-saxonche = pytest.importorskip("saxonche")
-etree = pytest.importorskip("lxml.etree")
 
 PAPERS = Path(__file__).parents[1] / "fixtures" / "papers"
 QUERIES = sorted(PAPERS.glob("*.xq"))

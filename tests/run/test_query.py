@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from lxml import etree
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.parse import parse
@@ -18,7 +19,6 @@ XML = "<a><b n='1'>x</b><b n='2'>y</b></a>"
 
 
 def test_a_document_may_be_given_in_many_ways(tmp_path: Path) -> None:
-    etree = pytest.importorskip("lxml.etree")
     plain, packed = tmp_path / "d.xml", tmp_path / "d.xml.gz"
     plain.write_text(XML)
     packed.write_bytes(gzip.compress(XML.encode()))
@@ -84,7 +84,6 @@ def test_a_result_writes_itself() -> None:
 
 
 def test_a_result_is_a_table() -> None:
-    pytest.importorskip("pandas")
     frame = query("//b", context=XML).to_pandas()
     assert list(frame["@n"]) == ["1", "2"]
     frame = query("for $b in //b return map { 'n': xs:integer($b/@n), 't': string($b) }", context=XML).to_pandas()
@@ -121,7 +120,6 @@ def test_library_modules_come_from_files(tmp_path: Path) -> None:
 
 
 def test_nodes_go_to_lxml_and_come_from_it() -> None:
-    etree = pytest.importorskip("lxml.etree")
     node = query("//b[1]", context=XML)[0]
     element = node.to_lxml()
     assert etree.tostring(element) == b'<b n="1">x</b>'

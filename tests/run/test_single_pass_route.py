@@ -218,7 +218,6 @@ def test_a_pipe_that_steadily_brings_little_is_answered_as_it_comes(monkeypatch:
     assert not unseen
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="asks for named pipes")
 def test_a_pipe_may_have_a_name(tmp_path: Path, scans: list[str]) -> None:
     for data, asked, expected in ((XML, ASKED, ANSWER), (b"<s><n>7</n></s>", TWICE, "8")):
         name = tmp_path / f"pipe{len(data)}"
@@ -343,7 +342,6 @@ def small_and_large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pat
     return small, large
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
 @pytest.mark.parametrize("asked", ["//p[@i = '7']/t", "count(//p[n > 5])", "for $p in //p return $p/n/string()"])
 def test_memory_does_not_grow_with_the_document(asked: str, small_and_large: tuple[Path, Path]) -> None:
     small, large = small_and_large

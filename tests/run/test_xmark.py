@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import saxonche
+from lxml import etree
 
 from xstreamcast.generate.xmark import document
 from xstreamcast.model.parse import parse
 from xstreamcast.model.tree import Node
 from xstreamcast.run.query import query
-
-saxonche = pytest.importorskip("saxonche")
-etree = pytest.importorskip("lxml.etree")
 
 QUERIES = sorted((Path(__file__).parents[1] / "fixtures" / "xmark").glob("q*.xq"))
 

@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="the Spark tests need xstreamcast[spark]")
-
 from spark_samples import SAMPLES
 
 

@@ -13,9 +13,6 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-
-pytest.importorskip("saxonche")  # the cases come with an oracle that asks it
-
 from law_case import Case, Step
 from law_draw import draw_case
 from law_oracle import Scratch

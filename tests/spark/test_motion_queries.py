@@ -11,9 +11,6 @@ from random import Random
 from typing import Any
 
 import pytest
-
-pytest.importorskip("saxonche")  # the changes come with an oracle that asks it
-
 from law_case import Step
 from law_oracle import Scratch
 from motion_law import step_rows

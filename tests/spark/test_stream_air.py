@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pyspark", reason="the Spark tests need xstreamcast[spark]")
-
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import Place, XStreamError
 from xstreamcast.generate import find
