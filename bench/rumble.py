@@ -21,7 +21,7 @@ QUERIES = {
 
 def main(master: str, document: str) -> None:
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    from jsoniq import RumbleSession  # type: ignore[import-not-found]  # it is in an environment of its own
+    from jsoniq import RumbleSession  # which is in an environment of its own
 
     builder: Any = RumbleSession.builder.master(master)
     settings = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -424,9 +425,9 @@ fillers = st.builds(v, days, st.sampled_from("abc"), st.sampled_from([2, 3, 4]))
     st.lists(fillers, max_size=6, unique_by=lambda filler: filler.split(">")[0] + filler[-4:]),
     st.randoms(use_true_random=False),
 )
-def test_the_temporal_view_does_not_depend_on_arrival(stream: list[str], random: object) -> None:
+def test_the_temporal_view_does_not_depend_on_arrival(stream: list[str], random: Random) -> None:
     shuffled = list(stream)
-    random.shuffle(shuffled)  # type: ignore[attr-defined]  # Hypothesis's Random
+    random.shuffle(shuffled)
     corrections = [filler.split(">")[0] for filler in stream if 'tsid="3"' not in filler]
     if len(set(corrections)) == len(corrections):  # a correction's content is that of the last to arrive
         assert seen("".join(shuffled)) == seen("".join(stream))
@@ -464,10 +465,10 @@ def forests(draw: st.DrawFn) -> list[Change]:
 
 @checked
 @given(forests(), st.randoms(use_true_random=False))
-def test_hole_and_filler_commute(changes: list[Change], random: object) -> None:
+def test_hole_and_filler_commute(changes: list[Change], random: Random) -> None:
     shuffled = [*changes, *changes[: len(changes) // 2]]
     removed = {change.region for change in changes if isinstance(change, Remove)}
     shuffled = [change for change in shuffled if isinstance(change, Remove) or change.region not in removed]
-    random.shuffle(shuffled)  # type: ignore[attr-defined]  # Hypothesis's Random
+    random.shuffle(shuffled)
     kept = [change for change in changes if isinstance(change, Remove) or change.region not in removed]
     assert after(shuffled) == after(kept)

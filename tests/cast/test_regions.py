@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -119,10 +120,10 @@ versioned = st.lists(
 
 @checked
 @given(versioned, st.randoms(use_true_random=False))
-def test_the_newest_version_counts_in_every_order(kinds: list[tuple[str, str]], random: object) -> None:
+def test_the_newest_version_counts_in_every_order(kinds: list[tuple[str, str]], random: Random) -> None:
     changes = [remove(n) if kind == "remove" else filler(text, n, kind=kind) for n, (kind, text) in enumerate(kinds)]
     expected = "" if kinds[-1][0] == "remove" else kinds[-1][1]
-    random.shuffle(changes)  # type: ignore[attr-defined]  # Hypothesis's Random
+    random.shuffle(changes)
     assert t(ROOT + "".join(changes)) == f"<a>{expected}</a>"
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -110,9 +111,9 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def started(*arguments: object, **options: object) -> subprocess.Popen[bytes]:
+def started(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "xstreamcast", "query", *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload, no-any-return]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
 
 def test_a_large_file_is_scanned(large: Path) -> None:

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from command import Ran, xcast
@@ -40,7 +41,7 @@ def stream(tmp_path: Path) -> str:
     return f"s={path}"
 
 
-def lines(ran: Ran) -> list[dict[str, object]]:
+def lines(ran: Ran) -> list[dict[str, Any]]:
     assert ran.code == 0, ran.err
     return [json.loads(line) for line in ran.out.decode().splitlines()]
 
@@ -50,7 +51,7 @@ def test_the_trace_has_a_line_for_each_change_that_alters_an_answer(stream: str)
     assert [(line["n"], line["query"], line["answer"]) for line in traced] == [
         (2, 0, "2"), (3, 0, "1 2"), (5, 0, "1 two"), (6, 0, "two"),
     ]  # fmt: skip
-    row = traced[1]["changes"][0]  # type: ignore[index]
+    row = traced[1]["changes"][0]
     assert list(row) == [
         "stream", "seq", "change", "doc", "region", "target", "tsid", "version", "valid_time", "order", "content",
     ]  # fmt: skip
@@ -60,7 +61,7 @@ def test_the_trace_has_a_line_for_each_change_that_alters_an_answer(stream: str)
 def test_an_error_is_traced_and_withdrawn(stream: str) -> None:
     traced = lines(xcast("watch", 'sum(stream("s")//a ! xs:integer(.))', "--stream", stream, "--trace"))
     assert [(line["n"], line.get("answer")) for line in traced] == [(2, "2"), (3, "3"), (5, None)]
-    assert traced[-1]["error"]["code"] == "FORG0001"  # type: ignore[index]
+    assert traced[-1]["error"]["code"] == "FORG0001"
 
 
 def test_several_queries_share_a_stream_and_are_numbered(stream: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -138,7 +138,7 @@ def test_a_growing_stream_does_not_mix_with_an_older_one(tmp_path: Path) -> None
         run("packets", "--rate", "10", "-o", str(tmp_path))
 
 
-def interrupting(after: int) -> object:
+def interrupting(after: int) -> Callable[[float, int, int], Iterator[tuple[str, Change]]]:
     def changes(factor: float, seed: int, updates: int) -> Iterator[tuple[str, Change]]:
         for number, arrival in enumerate(credit_module.changes(factor, seed, updates)):
             if number == after:
@@ -152,7 +152,7 @@ def interrupting(after: int) -> object:
 def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
-    made = replace(credit_module.GENERATOR, changes=interrupting(7))  # type: ignore[arg-type]  # of that very type
+    made = replace(credit_module.GENERATOR, changes=interrupting(7))
     monkeypatch.setattr(credit_module, "GENERATOR", made)
 
 

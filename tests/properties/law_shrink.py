@@ -234,7 +234,9 @@ def _detached(tree: etree._Element, it: etree._Element, name: str | bytes) -> et
     copy = etree.fromstring(etree.tostring(tree))
     found = copy.xpath(path, namespaces={"stream": "urn:xstreamcast:stream"})
     assert isinstance(found, list)
-    del found[0].attrib[name]  # type: ignore[union-attr]  # getpath leads to one element
+    element = found[0]
+    assert isinstance(element, etree._Element)
+    del element.attrib[name]
     return copy
 
 

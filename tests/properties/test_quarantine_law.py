@@ -6,7 +6,7 @@ import io
 from random import Random
 
 import pytest
-from law_case import Step
+from law_case import Case, Step
 from law_draw import draw_case
 from law_oracle import Followed, Scratch
 
@@ -71,7 +71,7 @@ def test_bad_fragments_are_put_aside_and_the_answer_is_that_of_the_good_ones(see
         assert start <= one.place.offset < end, one
 
 
-def _one_stream(seed: int):  # type: ignore[no-untyped-def]  # a case
+def _one_stream(seed: int) -> Case:
     """A case of one stream that brings its structure first, and does not end before its end."""
     found = seed * 50
     while True:

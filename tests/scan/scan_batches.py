@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT
 from xstreamcast.model.tree import Node, Tree
@@ -96,8 +97,8 @@ class Pieces(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # a buffer is what we get
-        piece = self.rest or next(self.pieces, b"")
+    def readinto(self, given: Any) -> int:
+        buffer, piece = memoryview(given), self.rest or next(self.pieces, b"")
         size = min(len(piece), len(buffer))
         buffer[:size] = piece[:size]
         self.rest = piece[size:]

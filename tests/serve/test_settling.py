@@ -39,7 +39,10 @@ def t(items: list[Change | Structure]) -> str:
 
 
 def items_of(wires: list[bytes]) -> list[Change | Structure]:
-    return [arrival.item for wire in wires for arrival in FragmentReader([wire])]  # type: ignore[misc]
+    items = [arrival.item for wire in wires for arrival in FragmentReader([wire])]
+    sound = [item for item in items if isinstance(item, Change | Structure)]
+    assert sound == items, "nothing of it is put aside"
+    return sound
 
 
 class Served:

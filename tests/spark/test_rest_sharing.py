@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -96,13 +97,13 @@ def test_small_documents_share_a_task(tmp_path: Path) -> None:
 def test_seams_that_are_known_are_not_looked_for_again(tmp_path: Path) -> None:
     asked: list[Document] = []
 
-    def walk(stretches: list[tuple[Document, int, int]]) -> list[object]:
+    def walk(stretches: Sequence[tuple[Document, int, int]]) -> list[Any]:
         asked.extend(document for document, _, _ in stretches)
         return [summary_of(each) for each in stretches]
 
     document = document_of(tmp_path, "<a>" + "<b/>" * 50 + "</a>")
     forget_seams()
-    counting = Workforce(2, walk)  # type: ignore[arg-type]  # a list is a sequence
+    counting = Workforce(2, walk)
     assert seams_of(document, 100, counting) == seams_of(document, 100, counting)
     assert len(asked) == 3
     forget_seams()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
+from typing import Any
 
 from emission import Followed, told
 
@@ -10,8 +12,9 @@ from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.model.change import Change, Fill, Hide, Remove, Replace, Show
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure
+from xstreamcast.model.tree import Node
 from xstreamcast.run.continuous.query import ContinuousQuery, continuous
-from xstreamcast.run.query import compile
+from xstreamcast.run.query import Query, compile
 from xstreamcast.run.streams import view_of
 
 KEYS = ("1", "2", "2", "3", "01", "k")
@@ -56,6 +59,10 @@ def changes(seed: int, count: int, keys: tuple[str, ...] = NUMBERS) -> list[Chan
     return made
 
 
+def _asked(query: Query, node: Node) -> list[Any]:
+    return query(streams=lambda _: node, now="2003-11-30").items()
+
+
 def hold(text: str, given: list[Change], structures: dict[str, Structure] | None = None) -> Followed:
     """T(q'(γ)) = q(T(γ)) after each change: of the answer, and of what has been told of it."""
     followed, materialiser, query = Followed(text, structures), Materialiser(), compile(text)
@@ -64,7 +71,7 @@ def hold(text: str, given: list[Change], structures: dict[str, Structure] | None
         followed.feed(change)
         document = materialiser.text()
         node = view_of(document.encode(), "stream:s")
-        expected = told(lambda node=node: query(streams=lambda _: node, now="2003-11-30").items())  # type: ignore[misc]
+        expected = told(partial(_asked, query, node))
         where = f"{text}\nafter change {number}: {change}\nT: {document}\nwanted: {expected}"
         assert without_message(followed.answer) == without_message(expected), where
         assert without_message(followed.shown) == without_message(expected), where

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from kleene import Kleene
 from kleene_documents import Marked
@@ -38,9 +39,9 @@ def engine(text: str, emission: Emission, structures: Mapping[str, Structure] | 
     return Modal(modes, made, Evaluation(moment_of(NOW), {}, {}), structures or {})
 
 
-def shown(answer: object) -> str:
+def shown(answer: Callable[[], list[Any]]) -> str:
     try:
-        return serialise(answer())  # type: ignore[operator]
+        return serialise(answer())
     except XStreamError as failure:
         return f"error {failure.code}"
 

@@ -7,7 +7,7 @@ from changing_lists import KEYS, changes, hold
 from emission import Followed
 
 from xstreamcast.model.change import Fill, Replace
-from xstreamcast.plan.algebra import Gather, Strategy
+from xstreamcast.plan.algebra import Gather, Strategy, Unit
 
 A, B = 'stream("s")//a', 'stream("s")//b'
 GROUPS = (
@@ -51,4 +51,5 @@ def test_only_the_groups_that_a_change_touches_are_evaluated() -> None:
     assert followed.journal.evaluated == before + 5, "the record, the group that it was in, and the one that it is in"
     assert [emitted.change.kind for emitted in told] == ["replace", "replace"]
     (unit,) = followed.journal.plan.output
-    assert isinstance(unit.reduction, Gather)  # type: ignore[union-attr]  # it is a unit
+    assert isinstance(unit, Unit)
+    assert isinstance(unit.reduction, Gather)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
@@ -17,11 +19,12 @@ from xstreamcast.model.change import After, Before, Change, Fill, Freeze, Hide, 
 from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, parse_structure
+from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Strategy
 from xstreamcast.plan.decompose.plan import plan
 from xstreamcast.run.continuous.engine import Continuous
 from xstreamcast.run.library import known_function, moment_of
-from xstreamcast.run.query import compile
+from xstreamcast.run.query import Query, compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.units import Evaluation
 
@@ -43,15 +46,19 @@ def check(text: str, changes: Iterable[Change], structure: Structure | None = No
         engine.feed(change, "s")
         document = materialiser.text()
         node = view_of(document.encode(), "stream:s")
-        expected = shown(lambda node=node: list(query(streams=lambda _: node, now=NOW)))
+        expected = shown(partial(_asked, query, node))
         assert shown(engine.answer) == expected, f"{text}\nafter change {number}: {change}\nT: {document}"
     return engine
 
 
-def shown(answer: object) -> str:
+def _asked(query: Query, node: Node) -> list[Any]:
+    return list(query(streams=lambda _: node, now=NOW))
+
+
+def shown(answer: Callable[[], list[Any]]) -> str:
     """An answer as text; an error is an answer."""
     try:
-        return serialise(answer(), method="adaptive")  # type: ignore[operator]
+        return serialise(answer(), method="adaptive")
     except XStreamError as failure:
         return f"error {failure.code}"
 

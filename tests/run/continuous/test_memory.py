@@ -10,6 +10,7 @@ import pytest
 import xstreamcast
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Change, Fill, Remove, Replace
+from xstreamcast.run.continuous.journal import Journal
 
 STRUCTURE = """<stream:structure xmlns:stream="urn:xstreamcast:stream">
   <tag id="1" name="r" type="snapshot">
@@ -78,7 +79,9 @@ def test_updates_with_numbers_that_are_not_used_again_leave_nothing_behind(text:
     assert abs(after - before) < 100, "no more objects than before"
     assert late["regions"] == early["regions"] <= 1 + GROUPS + GROUPS * SIZE + 1
     assert abs(late["bytes"] - early["bytes"]) < 100
-    live = query._begun().journal.live["s"]  # type: ignore[union-attr]
+    journal = query._begun().journal
+    assert isinstance(journal, Journal)
+    live = journal.live["s"]
     assert len(live.holes) <= 2 + GROUPS + GROUPS * SIZE
 
 

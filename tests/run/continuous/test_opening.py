@@ -20,6 +20,7 @@ from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.run.continuous.arrive import inflow, share
+from xstreamcast.run.continuous.query import ContinuousQuery
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
@@ -54,8 +55,8 @@ CHANGES: list[Change] = [
 ]
 
 
-def watched(text: str, changes: list[Change] = CHANGES, **given: str) -> xstreamcast.ContinuousQuery:
-    query = xstreamcast.continuous(text, structures=STRUCTURE, **given)  # type: ignore[arg-type]
+def watched(text: str, changes: list[Change] = CHANGES, **given: Any) -> ContinuousQuery:
+    query = xstreamcast.continuous(text, structures=STRUCTURE, **given)
     for change in changes:
         query.feed(change, "s")
     return query

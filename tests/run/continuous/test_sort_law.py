@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from changing_lists import KEYS, changes, hold
 from emission import Followed
@@ -57,9 +59,10 @@ def test_a_row_finds_its_place_in_logarithmically_many_blocks() -> None:
     costs = []
     for size in (100, 3_000):
         followed = filled(size)
-        (derived,) = followed.journal.derived.values()
-        derived.sequence.touched = 0  # type: ignore[attr-defined]  # of one with an order of its own
+        derived: Any
+        (derived,) = followed.journal.derived.values()  # one with an order of its own
+        derived.sequence.touched = 0
         for k in range(1, 51):
             followed.feed(Replace(region=k, content=f"<b><v>{k}</v></b>".encode()))
-        costs.append(derived.sequence.touched)  # type: ignore[attr-defined]
+        costs.append(derived.sequence.touched)
     assert costs[1] <= 3 * costs[0], costs

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
+from xstreamcast.run.continuous.time.clock import Clock
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 from random_streams import STRUCTURE, queries, streams
@@ -75,7 +77,7 @@ def happenings(draw: st.DrawFn, ticks: bool) -> list[Happening]:
     return [*made, at("06"), at("20")]
 
 
-def check(text: str, happens: list[Happening], clock: str) -> None:
+def check(text: str, happens: list[Happening], clock: Clock) -> None:
     Beside(text, {"s": parse_structure(STRUCTURE)}, clock).happen(*happens)
 
 
@@ -101,6 +103,6 @@ def test_any_query_by_a_clock_that_ticks(happens: list[Happening], text: str) ->
 
 
 @pytest.mark.parametrize("clock", ["event", "manual"])
-def test_nothing_has_come(clock: str) -> None:
+def test_nothing_has_come(clock: Clock) -> None:
     beside = Beside('count(stream("s")//c?[now-P1D,now]), now()', {"s": parse_structure(STRUCTURE)}, clock)
     beside.compare("nothing")

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from xstreamcast.run.continuous.time.clock import Clock
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 from timed import Beside, at
@@ -33,8 +35,8 @@ def limit(time: Instant, value: int) -> Change:
     return Fill(region=2, tsid=4, valid_time=time, content=f"<limit>{value}</limit>".encode())
 
 
-def begun(text: str, clock: str = "manual") -> ContinuousQuery:
-    query = continuous(text, structures={"s": STRUCTURE}, clock=clock, now="2003-11-01T12:00:00")  # type: ignore[arg-type]
+def begun(text: str, clock: Clock = "manual") -> ContinuousQuery:
+    query = continuous(text, structures={"s": STRUCTURE}, clock=clock, now="2003-11-01T12:00:00")
     query.feed(ROOT)
     return query
 

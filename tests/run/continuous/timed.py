@@ -11,6 +11,7 @@ from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure
 from xstreamcast.model.time import START, Instant, parse_instant
 from xstreamcast.run.continuous.query import ContinuousQuery, continuous
+from xstreamcast.run.continuous.time.clock import Clock
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
@@ -22,11 +23,11 @@ Happening = tuple[str, Change] | Instant
 class Beside:
     """A query that goes on, and T of its streams; :meth:`happen` compares the answers, and what was told of them."""
 
-    def __init__(self, text: str, structures: Mapping[str, Structure], clock: str = "event") -> None:
+    def __init__(self, text: str, structures: Mapping[str, Structure], clock: Clock = "event") -> None:
         self.text = text
         self.clock = clock
         self.whole = compile(text)
-        self.query: ContinuousQuery = continuous(text, structures=structures, clock=clock)  # type: ignore[arg-type]
+        self.query: ContinuousQuery = continuous(text, structures=structures, clock=clock)
         self.t = {name: Materialiser(structure) for name, structure in structures.items()}
         self.sink = Materialiser()
         self.now: Instant = START
