@@ -77,7 +77,7 @@ def session(
         raise error("XSC0061", "PySpark is not installed", hint='pip install "xstreamcast[spark]"')
     from pyspark.sql import SparkSession
 
-    from xstreamcast.spark import register
+    from xstreamcast.spark import class_archive, register
 
     running = SparkSession.getActiveSession()
     if running is None:
@@ -95,7 +95,8 @@ def session(
         builder = builder.config(key, value)
     with _log_settings(log) as logging:
         if running is None:
-            options = " ".join((logging, java_options, settings.get("spark.driver.extraJavaOptions", "")))
+            classes = " ".join(f'"{option}"' for option in class_archive.java_options())
+            options = " ".join((logging, java_options, classes, settings.get("spark.driver.extraJavaOptions", "")))
             builder = builder.config("spark.driver.extraJavaOptions", options)
         spark: SparkSession = builder.getOrCreate()
     spark.sparkContext.setLogLevel(log)
