@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 from collections.abc import Generator, Iterator
@@ -56,6 +57,12 @@ def _never_skipped(report: Report) -> Report:
         _, _, why = report.longrepr if isinstance(report.longrepr, tuple) else ("", 0, str(report.longrepr))
         report.outcome, report.longrepr = "failed", f"{report.nodeid} must not be skipped ({why})"
     return report
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """A worker more than there are processors: some tests wait for Spark, or for other processes, to start."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return usable + 1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
