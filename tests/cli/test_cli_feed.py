@@ -150,15 +150,16 @@ def test_a_document_that_goes_while_it_is_looked_at_is_passed_over(
     assert materialise(tmp_path / "whole.xml") == b'<list><book id="b">2</book></list>'
 
 
-def test_it_is_said_if_no_document_has_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_document_without_a_record_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plain, other = tmp_path / "plain.xml", tmp_path / "other.xml"
     plain.write_text("<lists><book/></lists>")
     other.write_text('<list xmlns="urn:lists"><book/></list>')
-    assert run(plain) == 0
-    assert capsys.readouterr().err == f"xcast: warning: there is no record /list/book in {plain}\n"
-    assert run(other, plain) == 0
-    told = f"there is no record /list/book in {other}, nor in any other document (hint: --namespace urn:lists)"
-    assert capsys.readouterr().err == f"xcast: warning: {told}\n"
+    good = document(tmp_path / "good.xml", a="1")
+    assert run(good, plain, other) == 0
+    assert capsys.readouterr().err == (
+        f"warning XSC0123 {plain} there is no record /list/book in it; its root is lists\n"
+        f"warning XSC0123 {other} there is no record /list/book in it; its root is list, in the namespace urn:lists\n"
+    )
     assert run(other, "--namespace", "urn:lists") == 0
     assert capsys.readouterr().err == ""
 

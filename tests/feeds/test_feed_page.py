@@ -17,7 +17,7 @@ QUERIES = re.findall(r"```xquery\n(.*?)```", PAGE, re.DOTALL)
 EXAMPLES = ROOT / "examples" / "feeds"
 
 
-@pytest.mark.parametrize(("command", "expected"), COMMANDS, ids=["baseline", "polls", "messages"])
+@pytest.mark.parametrize(("command", "expected"), COMMANDS, ids=["baseline", "changes", "polls", "messages"])
 def test_a_command_gives_what_the_page_says(command: str, expected: str) -> None:
     here = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(

@@ -30,7 +30,10 @@ _WAITING: Final = 1 << 24
 
 
 def feed_command(
-    record: Annotated[str, typer.Argument(metavar="RECORD", help="The path to the records, such as /feed/entry.")],
+    record: Annotated[
+        str,
+        typer.Argument(metavar="RECORD", help="The path to the records: /feed/entry. * is any name; several with |."),
+    ],
     sources: Annotated[
         list[str], typer.Argument(metavar="SOURCE...", help="Documents in order, folders of them (gz too); - is stdin.")
     ],
@@ -42,7 +45,7 @@ def feed_command(
         typer.Option(metavar="EXPR", help="Since when it is so: records are versions in time; without a key, events."),
     ] = None,
     removed: Annotated[
-        str | None, typer.Option(metavar="EXPR", help="Of a document: the keys of records that are gone.")
+        str | None, typer.Option(metavar="EXPR", help="Of a document: records that are gone, or the keys of such.")
     ] = None,
     whole: Annotated[
         bool, typer.Option("--whole", help="Each document is the whole state: what it does not have is gone.")
@@ -64,8 +67,9 @@ def feed_command(
     """Turn documents that bring records into a stream: of each document what is new, different and gone.
 
     Expressions are XQuery; the context of --key and --time is the record. Records stand in the elements that RECORD
-    names, in the order in which they first came. If RECORD is one name, documents are records: there may be several
-    in a file, or on standard input without end.
+    names, of several paths the first, in the order in which they first came. If RECORD is one name, documents are
+    records: there may be several in a file, or on standard input without end. --removed is a path to records that are
+    gone, or any expression that gives their keys. A document without a record is warned of.
 
     Examples:
 
@@ -74,6 +78,8 @@ def feed_command(
 
       xcast feed /feed/entry polls/ --namespace http://www.w3.org/2005/Atom --key id --time updated --whole --follow
       | xcast watch -f news.xq --stream news=-
+
+      xcast feed '/osm/node|/osmChange/*/node' base.osm diffs/ --key @id --removed /osmChange/delete/node -o nodes/
 
       sensors | xcast feed /reading - --time @at | xcast watch -f alerts.xq --stream readings=-
     """
@@ -98,8 +104,7 @@ def feed_command(
     )  # fmt: skip
     ends = not follow and state is None
     try:
-        read: list[str] = []
-        documents = _noted(_documents(feed, sources, follow, until_idle), read)
+        documents = _documents(feed, sources, follow, until_idle)
         if folder:
             assert out is not None
             with closing(_GrowingFolder(Path(out), feed.begun)) as growing:
@@ -109,8 +114,6 @@ def feed_command(
                 flowing = _Flowing(file, feed.structure(), ends)
                 _tell(feed, documents, flowing, ends, follow)
                 flowing.close()
-        if read and feed.structure() is None:
-            print(f"xcast: warning: {_nothing_found(record, read, namespace)}", file=sys.stderr)
     finally:
         feed.close()
         report.close()
@@ -144,24 +147,6 @@ def _is_new(feed: Feed, file: Path) -> bool:
         return not feed.has_read(file) and not feed.has_refused(file)
     except FileNotFoundError:  # somebody clears away what has been read
         return False
-
-
-def _noted(documents: Iterator[str], read: list[str]) -> Iterator[str]:
-    """The documents; the first two of them are noted."""
-    for document in documents:
-        read[:] = [*read, document][:2]
-        yield document
-
-
-def _nothing_found(record: str, read: list[str], namespace: list[str]) -> str:
-    """Why there may be no record in any document."""
-    from xstreamcast.model.parse import default_namespace
-
-    piped = read[0] == "-"
-    others = ", nor in any other document" if len(read) > 1 else ""
-    told = f"there is no record {record} in {'standard input' if piped else read[0]}{others}"
-    uri = "" if piped or namespace else default_namespace(Path(read[0]))
-    return f"{told} (hint: --namespace {uri})" if uri else told
 
 
 class _Telling(Protocol):

@@ -43,11 +43,13 @@ _EVENTS: Final = 1
 class Feed:
     """Documents that bring records, as one stream.
 
-    ``record`` is the path from the root to the records: ``/feed/entry``. A record whose ``key`` (an XQuery expression
-    with the record as its context) has come before takes the place of the former one; without a key every record is
-    a new one. With a ``time`` (an expression, too) records are versions in time; without a key, events. ``removed``, an
-    expression over the document, gives the keys of records that are gone; if documents are ``whole``, all that they
-    do not bring are. ``state`` is a file by which another run goes on; ``report`` hears of records that were put aside.
+    ``record`` is the path from the root to the records: ``/feed/entry``; ``*`` is any name, and there may be several
+    paths, ``/osm/node|/osmChange/*/node``: records stand where the first says. A record whose ``key`` (an XQuery
+    expression with the record as its context) has come before takes the place of the former one; without a key every
+    record is a new one. With a ``time`` (an expression, too) records are versions in time; without a key, events.
+    ``removed``, an expression over the document, leads to records that are gone, ``/osmChange/delete/node``, or gives
+    their keys; if documents are ``whole``, all that they do not bring are. ``state`` is a file by which another run
+    goes on; ``report`` hears of records that were put aside, and of documents without any.
     """
 
     def __init__(
@@ -67,7 +69,7 @@ class Feed:
         self.keyed, self.timed, self.removes, self.whole = key is not None, time is not None, removed is not None, whole
         self.report = report
         self.records = Records(record, key, time, removed, namespaces or {})
-        self.known = Known(state, repr((self.records.steps, key, time, removed, whole)))
+        self.known = Known(state, f"({self.records.about}, {key!r}, {time!r}, {removed!r}, {whole!r})")
         self.tags = self._announced()
         self.counts: Counter[str] = Counter()
         """How many records were ``new``, ``changed``, ``removed``, ``same``, ``aside``."""
@@ -89,7 +91,7 @@ class Feed:
     def _announced(self) -> Tags:
         """The tags that who listens knows of."""
         type: TagType = "filler" if not self.timed else "temporal" if self.keyed else "event"
-        tags = Tags(self.records.around, self.records.steps[-1], type)
+        tags = Tags(self.records.around, self.records.names, type)
         structure = self.structure()
         if structure is not None:
             tags.restore(structure)
@@ -139,29 +141,28 @@ class Feed:
             raise
 
     def _lot(self, lot: list[Brought], seen: int, name: str) -> Iterator[Structure | Change]:
-        taken: list[tuple[Record | Removal, Instant | None]] = []
+        taken: list[tuple[Record | Removal, Instant | None, int]] = []
         for one in lot:
-            time = self._time(one, name) if isinstance(one, Record) else None
-            aside = one if isinstance(one, Diagnostic) else time
-            if isinstance(aside, Diagnostic):
-                self.counts["aside"] += 1
-                self.report(aside)
-            elif not isinstance(one, Diagnostic):
-                if isinstance(one, Record):
-                    self.tags.look(one.element)
-                taken.append((one, aside))
-        structure = self.tags.news()
+            time = self._time(one, name) if not isinstance(one, Diagnostic) else one
+            if isinstance(time, Diagnostic):
+                self.counts["aside"] += time.severity == "quarantine"
+                self.report(time)
+            elif isinstance(one, Record):
+                taken.append((one, time, self.tags.look(one.element)))
+            elif isinstance(one, Removal):
+                taken.append((one, None, 0))
+        structure = self.tags.news() if taken else None
         if structure is not None:
             self.known.put("structure", write_structure(structure))
             yield structure
         before = int(self.known.get("records", "0"))
         changes: list[Change] = []
         number = before
-        for one, time in taken:
+        for one, time, tag in taken:
             if isinstance(one, Removal):
                 self._removal(one.key, seen, changes)
             else:
-                number = self._record(one, time, seen, number, changes)
+                number = self._record(one, time, tag, seen, number, changes)
         if number != before:
             self.known.put("records", str(number))
             yield from self._room(before, number)
@@ -170,35 +171,40 @@ class Feed:
     def _room(self, before: int, after: int) -> Iterator[Change]:
         """Holes for what is new; all events have one."""
         if self.keyed or not self.timed:
-            yield from grown(before, after, self.records.around, self.tags.record)
+            yield from grown(before, after, self.records.around, self.tags.only)
         elif not before:
-            hole = f'<stream:hole id="{_EVENTS}" tsid="{self.tags.record}"/>'.encode()
+            tag = f' tsid="{self.tags.only}"' if self.tags.only is not None else ""
+            hole = f'<stream:hole id="{_EVENTS}"{tag}/>'.encode()
             yield Fill(region=ROOT, tsid=1, version=0, content=around_content(self.records.around, hole))
 
-    def _time(self, record: Record, name: str) -> Instant | Diagnostic | None:
-        """The time of a record, if it has one; or what is wrong with the record."""
-        place, tag = Place(name), self.records.steps[-1]
-        if self.keyed and not record.key:
-            text = excerpt(record.element.string[:400].encode())
+    def _time(self, brought: Record | Removal, name: str) -> Instant | Diagnostic | None:
+        """The time of a record, if it has one; or what is wrong with the record, or the removal."""
+        place = Place(name)
+        if isinstance(brought, Removal):
+            return None if brought.key else Diagnostic("XSC0122", "quarantine", "a removal without a key", place)
+        tag = brought.element.lexical
+        if self.keyed and not brought.key:
+            text = excerpt(brought.element.string[:400].encode())
             return Diagnostic("XSC0122", "quarantine", f"a record, {tag}, without a key", place, text)
         if not self.timed:
             return None
         try:
-            return parse_instant(record.time.strip())
+            return parse_instant(brought.time.strip())
         except XStreamError as fault:
-            which = f"the record {record.key}" if self.keyed else tag
+            which = f"the record {brought.key}" if self.keyed else tag
             return Diagnostic(fault.code, "quarantine", f"{fault.message}, in {which}", place)
 
-    def _record(self, record: Record, time: Instant | None, seen: int, number: int, changes: list[Change]) -> int:
+    def _record(
+        self, record: Record, time: Instant | None, tag: int, seen: int, number: int, changes: list[Change]
+    ) -> int:
         """Tell of a record; the number of the next new one."""
         content = serialise([record.element]).encode()
-        tsid = self.tags.record
         if not self.keyed:
             self.counts["new"] += 1
             place = _EVENTS if self.timed else region(number)
             # Two messages that are equal, at one instant, are two events: their versions differ.
             changes.append(
-                Fill(region=place, tsid=tsid, version=self._count("changes"), valid_time=time, content=content)
+                Fill(region=place, tsid=tag, version=self._count("changes"), valid_time=time, content=content)
             )
             return number + 1
         digest = blake2b(f"{time} ".encode() + content, digest_size=16).digest()
@@ -206,14 +212,19 @@ class Feed:
         if known is not None and known[1] == digest:
             self.counts["same"] += 1
             if self.whole:
-                self.known.note(record.key, known[0], digest, seen)
+                self.known.note(record.key, known[0], digest, seen, tag)
             return number
         own = number if known is None else known[0]
-        kind = Replace if known is not None and known[1] is not None and not self.timed else Fill
-        self.counts["new" if known is None or known[1] is None else "changed"] += 1
-        self.known.note(record.key, own, digest, seen)
+        lives = known is not None and known[1] is not None
+        self.counts["changed" if lives else "new"] += 1
+        self.known.note(record.key, own, digest, seen, tag)
+        if known is not None and lives and self.timed and self._tag(known[2]) != tag:
+            # Versions of one tag follow each other: those of the name that it had before end here.
+            version = self._count("changes")
+            changes.append(Remove(region=region(own), tsid=self._tag(known[2]), version=version, valid_time=time))
+        kind = Replace if lives and not self.timed else Fill
         version = self._count("changes")
-        changes.append(kind(region=region(own), tsid=tsid, version=version, valid_time=time, content=content))
+        changes.append(kind(region=region(own), tsid=tag, version=version, valid_time=time, content=content))
         return number + 1 if known is None else number
 
     def _removal(self, key: str, seen: int, changes: list[Change]) -> None:
@@ -221,8 +232,13 @@ class Feed:
         if known is None or known[1] is None:
             return  # it was never here
         self.counts["removed"] += 1
-        self.known.note(key, known[0], None, seen)
-        changes.append(Remove(region=region(known[0]), tsid=self.tags.record, version=self._count("changes")))
+        tag = self._tag(known[2])
+        self.known.note(key, known[0], None, seen, tag)
+        changes.append(Remove(region=region(known[0]), tsid=tag, version=self._count("changes")))
+
+    def _tag(self, known: int | None) -> int | None:
+        """The tag of a record that is known; books of before tags were noted are of records that have the same."""
+        return self.tags.only if known is None else known
 
     def _gone(self, seen: int) -> Iterator[Change]:
         """What a whole document does not have."""

@@ -16,7 +16,8 @@ from xstreamcast.errors import Place, error
 
 _FORMAT: Final = "xstreamcast feed 1"
 _TABLES: Final = (
-    "CREATE TABLE IF NOT EXISTS record (key TEXT PRIMARY KEY, number INTEGER, digest BLOB, seen INTEGER) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS record (key TEXT PRIMARY KEY, number INTEGER, digest BLOB, seen INTEGER, tag INTEGER)"
+    " WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS document (name TEXT PRIMARY KEY, stamp TEXT) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS said (what TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID",
 )
@@ -35,6 +36,8 @@ class Known:
                 self.database.execute("PRAGMA synchronous = NORMAL")
             for table in _TABLES:
                 self.database.execute(table)
+            if not any(column[1] == "tag" for column in self.database.execute("PRAGMA table_info(record)")):
+                self.database.execute("ALTER TABLE record ADD COLUMN tag INTEGER")  # books of when all had the same
         except sqlite3.Error as fault:
             hint = "name a file that a feed has made, or one that is not there yet"
             raise error("XSC0006", f"the state cannot be opened: {fault}", self.place, hint) from None
@@ -67,14 +70,14 @@ class Known:
         """Note something."""
         self.database.execute("INSERT OR REPLACE INTO said VALUES (?, ?)", (what, value))
 
-    def record(self, key: str) -> tuple[int, bytes | None] | None:
-        """The number of a record and the digest of its content, None if it is gone; None if it never came."""
-        row = self.database.execute("SELECT number, digest FROM record WHERE key = ?", (key,)).fetchone()
-        return None if row is None else (row[0], row[1])
+    def record(self, key: str) -> tuple[int, bytes | None, int | None] | None:
+        """The number of a record, the digest of its content, None if it is gone, and its tag; None if it never came."""
+        row = self.database.execute("SELECT number, digest, tag FROM record WHERE key = ?", (key,)).fetchone()
+        return None if row is None else (row[0], row[1], row[2])
 
-    def note(self, key: str, number: int, digest: bytes | None, seen: int) -> None:
+    def note(self, key: str, number: int, digest: bytes | None, seen: int, tag: int | None) -> None:
         """What is known of a record now."""
-        self.database.execute("INSERT OR REPLACE INTO record VALUES (?, ?, ?, ?)", (key, number, digest, seen))
+        self.database.execute("INSERT OR REPLACE INTO record VALUES (?, ?, ?, ?, ?)", (key, number, digest, seen, tag))
 
     def unseen(self, seen: int) -> list[tuple[str, int]]:
         """The records that are there and were not in this document, by number."""

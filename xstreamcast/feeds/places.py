@@ -22,8 +22,8 @@ def region(number: int) -> int:
     return number + 1
 
 
-def grown(before: int, after: int, around: Sequence[str], tsid: int) -> Iterator[Fill | Replace]:
-    """The changes that make room for records, of which there were so many before."""
+def grown(before: int, after: int, around: Sequence[str], tsid: int | None) -> Iterator[Fill | Replace]:
+    """The changes that make room for records, of which there were so many before; ``tsid``: if all have that tag."""
     if after == before:
         return
     for page in range(before // PAGE, -(-after // PAGE)):

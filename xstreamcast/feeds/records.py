@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from xstreamcast.errors import Place, error
+from xstreamcast.errors import Place
+from xstreamcast.feeds.paths import Gone, Steps, around_of, gone_of, parse_paths
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.diagnostic import Diagnostic, excerpt
 from xstreamcast.model.framing import Broken, Framer
 from xstreamcast.model.function import Array
+from xstreamcast.model.parse import root_name
 from xstreamcast.model.tree import Node
 from xstreamcast.scan.encoding import Source, plain_xml, source_name, standard_input
 
 if TYPE_CHECKING:
     from xstreamcast.run.query import Query
 
-_STEP: Final = re.compile(r"(?:([^\W\d][\w.-]*):)?([^\W\d][\w.-]*)")
 _ERRORS: Final = "Q{http://www.w3.org/2005/xqt-errors}"
-_AROUND: Final = "records"
-"""The root element of a feed whose documents are records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,86 +41,108 @@ class Removal:
 
 
 class Records:
-    """What is read of each document: ``path`` leads to its records, ``removed`` from its root to keys that are gone."""
+    """What is read of each document: ``text`` is the paths to its records, ``removed`` leads to what is gone."""
 
     def __init__(
-        self, path: str, key: str | None, time: str | None, removed: str | None, namespaces: Mapping[str, str]
+        self, text: str, key: str | None, time: str | None, removed: str | None, namespaces: Mapping[str, str]
     ) -> None:
-        self.steps = _steps(path, namespaces)
-        self.messages = len(self.steps) == 1
+        self.text = text
+        self.paths = parse_paths(text, namespaces)
+        self.messages = any(len(path) == 1 for path in self.paths)
         """A document is a record: there may be several, one after the other."""
-        self.query = _query(self.steps, key, time, removed, namespaces)
+        self.query = _query(self.paths, key, time, removed, namespaces)
 
     @property
     def around(self) -> tuple[str, ...]:
         """The elements around the records, from the root, as ``{uri}local``."""
-        return (_AROUND,) if self.messages else self.steps[:-1]
+        return around_of(self.paths[0])
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names that records have, as ``{uri}local``; None if they may have any."""
+        last = tuple(dict.fromkeys(path[-1] for path in self.paths))
+        return None if any(step.uri is None or step.local is None for step in last) else tuple(map(str, last))
+
+    @property
+    def about(self) -> str:
+        """Which records these are, whatever prefixes stood for."""
+        paths = [tuple(map(str, path)) for path in self.paths]
+        return repr(paths[0] if len(paths) == 1 else tuple(paths))
 
     def read(self, source: Source) -> Iterator[Record | Removal | Diagnostic]:
-        """The records of a document in its order, then the removals; of messages, message by message."""
+        """The records of a document in its order, then the keys of what is gone; of messages, message by message."""
+        name = source_name(source)
         if not self.messages:
             piped = standard_input() if str(source) == "-" else source
-            yield from self._found(Path(piped) if isinstance(piped, str) else piped, source_name(source))
+            yield from self._found(Path(piped) if isinstance(piped, str) else piped, name)
             return
-        name = source_name(source)
+        piece = None
         for piece in Framer(plain_xml(source)):
             if isinstance(piece, Broken):
                 place = Place(name, offset=piece.offset)
                 yield Diagnostic("XSC0001", "quarantine", piece.reason, place, excerpt(piece.raw))
             else:
                 yield from self._found(piece.raw, name)
+        if piece is None:
+            yield self._nothing(b"", name)
 
     def _found(self, context: Any, name: str) -> Iterator[Record | Removal | Diagnostic]:
         items = self.query(context=context).consume()
+        has_records = False
         for key in items:
             second: Item = next(items)
-            if second is True:
-                yield Removal(cast(str, key))
-                continue
-            element = cast(Node, next(items))
+            element = None if isinstance(second, bool) else cast(Node, next(items))
+            has_records |= second is not False
             fault = key if isinstance(key, Array) else second
             if isinstance(fault, Array):
                 code, message = (str(member[0]) for member in fault.members())
-                text = excerpt(element.string[:400].encode())
-                yield Diagnostic(code, "quarantine", f"{message}, in {self.steps[-1]}", Place(name), text)
+                text, what = "", "a removal"
+                if element is not None:
+                    text, what = excerpt(element.string[:400].encode()), element.lexical
+                yield Diagnostic(code, "quarantine", f"{message}, in {what}", Place(name), text)
+            elif element is None:
+                yield Removal(cast(str, key))
             else:
                 yield Record(cast(str, key), cast(str, second), element)
+        if not has_records:
+            yield self._nothing(context, name)
 
-
-def _steps(path: str, namespaces: Mapping[str, str]) -> tuple[str, ...]:
-    """``/feed/atom:entry`` → names as ``{uri}local``."""
-    made = []
-    for step in path.removeprefix("/").split("/"):
-        match = _STEP.fullmatch(step)
-        if match is None:
-            hint = "the names from the root to a record, such as /feed/entry"
-            raise error("XSC0120", f"{path!r} is no path to records", hint=hint)
-        prefix, local = match[1] or "", match[2]
-        if prefix and prefix not in namespaces:
-            raise error("XPST0081", f"the prefix {prefix!r} is not declared", hint=f"--namespace {prefix}=URI")
-        uri = namespaces.get(prefix, "")
-        made.append(f"{{{uri}}}{local}" if uri else local)
-    return tuple(made)
+    def _nothing(self, document: Any, name: str) -> Diagnostic:
+        """That a document has no record, and how its root is called, if it can be looked at again."""
+        text = f"there is no record {self.text} in it"
+        if isinstance(document, BytesIO):
+            document = document.getvalue()
+        root = root_name(document) if isinstance(document, Path | bytes) else None
+        if root is not None:
+            uri, local = root
+            text += f"; its root is {local}" + (f", in the namespace {uri}" if uri else "")
+        return Diagnostic("XSC0123", "warning", text, Place(name))
 
 
 def _query(
-    steps: tuple[str, ...], key: str | None, time: str | None, removed: str | None, namespaces: Mapping[str, str]
+    paths: tuple[Steps, ...], key: str | None, time: str | None, removed: str | None, namespaces: Mapping[str, str]
 ) -> Query:
+    """Of each record its key, its time and itself; of one that is gone its key and true; then keys, each and false."""
     from xstreamcast.run.query import compile
 
     prolog = "".join(
         f'declare namespace {prefix} = "{uri}"; ' if prefix else f'declare default element namespace "{uri}"; '
         for prefix, uri in namespaces.items()
     )
-    path = "".join(f"/Q{step}" if step.startswith("{") else f"/Q{{}}{step}" for step in steps)
     # Each expression by itself first, so that what is wrong with it has its own place.
-    for given in (key, time, removed):
-        if given is not None:
-            compile(prolog + given, source=given)
-    items = ", ".join(map(_joined, (key, time)))
-    text = f"for $record in {path} return $record ! ({items}, .)"
+    alone = {given: compile(prolog + given, source=given) for given in (key, time, removed) if given is not None}
+    gone = Gone((), "", "")
     if removed is not None:
-        text += f", (({removed}) ! (string(), true()))"
+        body = alone[removed].executable.program.module.body
+        assert body is not None
+        gone = gone_of(body, paths)
+    records = " | ".join(["".join(f"/{step.test}" for step in path) for path in paths] + list(gone.paths))
+    second = f"{_joined(time)}, ."
+    if gone.condition:
+        second = f"if ({gone.condition}) then true() else ({second})"
+    text = f"for $record in ({records}) return $record ! ({_joined(key)}, {second})"
+    if gone.keys:
+        text += f", (({gone.keys}) ! (string(), false()))"
     return compile(prolog + text, source="feed")
 
 

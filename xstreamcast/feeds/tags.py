@@ -6,7 +6,7 @@ in :mod:`xstreamcast.cast.infer`, an element inside one of the same name is that
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from xstreamcast.model.names import ELEMENT, intern, name_local, name_uri
 from xstreamcast.model.structure import Structure, Tag, TagType
@@ -14,13 +14,21 @@ from xstreamcast.model.tree import Node
 
 
 class Tags:
-    """The elements around the records, the record's tag, and all tags seen below it."""
+    """The elements around the records, the tags of the records, and all tags seen below them.
 
-    def __init__(self, around: Iterable[str], record: str, type: TagType) -> None:
+    ``records`` are the names that records have; None: those that come.
+    """
+
+    def __init__(self, around: Iterable[str], records: Sequence[str] | None, type: TagType) -> None:
         self.type = type
-        self.names: list[str] = [*around, record]
+        self.names: list[str] = list(around)
+        self.parent = len(self.names)
+        """The tag of the element that the records are in."""
         self.children: list[dict[int, int]] = [{} for _ in self.names]  # by interned name
-        self.record = len(self.names)
+        for name in records or ():
+            self._add(self.parent, intern(ELEMENT, *_parts(name)))
+        self.only = self.parent + 1 if records is not None and len(records) == 1 else None
+        """The tag of every record, if all have the same."""
         self.announced = 0
 
     def restore(self, structure: Structure) -> None:
@@ -28,22 +36,30 @@ class Tags:
         tags = [structure.tag(number) for number in sorted(structure.tags)]
         self.names = [tag.name for tag in tags]
         self.children = [{} for _ in tags]
-        for tag, below in zip(tags[self.record - 1 :], self.children[self.record - 1 :], strict=True):
+        for tag, below in zip(tags[self.parent - 1 :], self.children[self.parent - 1 :], strict=True):
             for child in tag.children:
-                uri, _, local = structure.tag(child).name.removeprefix("{").rpartition("}")
-                below[intern(ELEMENT, uri, local)] = child
+                below[intern(ELEMENT, *_parts(structure.tag(child).name))] = child
         self.announced = sum(len(tag.children) for tag in tags)
 
-    def look(self, record: Node) -> None:
-        """Take in the elements of a record."""
+    def look(self, record: Node) -> int:
+        """Take in the elements of a record; its tag."""
         tree, first = record.tree, record.row
         kind, name, up, children = tree.kind, tree.name, tree.up, self.children
-        found = {first: self.record}
+        own = children[self.parent - 1].get(name[first])
+        found = {first: own if own is not None else self._add(self.parent, name[first])}
         for row in range(first + 1, first + tree.size[first] + 1):
             if kind[row] == ELEMENT:
                 parent = found[row - up[row]]
                 tag = children[parent - 1].get(name[row])
                 found[row] = tag if tag is not None else self._enter(record, row, parent, found)
+        return found[first]
+
+    def _add(self, parent: int, interned: int) -> int:
+        uri, local = name_uri[interned], name_local[interned]
+        self.names.append(f"{{{uri}}}{local}" if uri else local)
+        self.children.append({})
+        tag = self.children[parent - 1][interned] = len(self.names)
+        return tag
 
     def _enter(self, record: Node, row: int, parent: int, found: dict[int, int]) -> int:
         tree = record.tree
@@ -55,22 +71,26 @@ class Tags:
                 tag = found[above]
                 break
         else:
-            uri, local = name_uri[interned], name_local[interned]
-            self.names.append(f"{{{uri}}}{local}" if uri else local)
-            self.children.append({})
-            tag = len(self.names)
+            return self._add(parent, interned)
         self.children[parent - 1][interned] = tag
         return tag
 
     def news(self) -> Structure | None:
         """The structure, where it has something that was not announced yet."""
-        links = self.record - 1 + sum(map(len, self.children))
+        links = self.parent - 1 + sum(map(len, self.children))
         if links == self.announced:
             return None
         self.announced = links
         tags = {}
+        records = self.children[self.parent - 1].values()
         for number, (name, below) in enumerate(zip(self.names, self.children, strict=True), 1):
-            type: TagType = self.type if number == self.record else "snapshot"
-            children = (number + 1,) if number < self.record else tuple(dict.fromkeys(below.values()))
+            type: TagType = self.type if number in records else "snapshot"
+            children = (number + 1,) if number < self.parent else tuple(dict.fromkeys(below.values()))
             tags[number] = Tag(number, name, type, children)
         return Structure(tags, 1)
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """``{uri}local`` → uri and local."""
+    uri, _, local = name.removeprefix("{").rpartition("}")
+    return uri, local

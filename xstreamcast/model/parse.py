@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,7 +24,7 @@ from xstreamcast.model.names import (
     intern_prefix,
 )
 from xstreamcast.model.tree import Node, Tree
-from xstreamcast.scan.encoding import expat_chunks, has_internal_subset, open_input, read_chunks, source_name
+from xstreamcast.scan.encoding import Source, expat_chunks, has_internal_subset, open_input, read_chunks, source_name
 from xstreamcast.scan.normalise import parse_fault
 
 KERNEL_FROM = 4 << 20
@@ -120,26 +121,40 @@ def no_document(name: str, hint: str) -> XStreamError:
 
 def default_namespace(path: Path) -> str:
     """The namespace of a file's root element if it has one and no prefix, else ``""``; only its beginning is read."""
+    found = _root(path)
+    return found[0] if len(found) == 2 else ""
+
+
+def root_name(source: Path | bytes) -> tuple[str, str] | None:
+    """The namespace and the local name of a document's root element; None if it has none."""
+    if isinstance(source, Path) and not source.is_file():
+        return None  # a pipe with a name: it has been read
+    found = _root(BytesIO(source) if isinstance(source, bytes) else source)
+    return None if not found else ("", found[0]) if len(found) == 1 else (found[0], found[1])
+
+
+def _root(source: Source) -> list[str]:
+    """The namespace, the local name and the prefix of the root element, those that it has; nothing if there is none."""
     import pyexpat
 
     found: list[str] = []
 
     def start(name: str, _: object) -> None:
-        parts = name.split(_SEPARATOR)
-        found.append(parts[0] if len(parts) == 2 else "")
+        if not found:
+            found.extend(name.split(_SEPARATOR))
 
     parser = pyexpat.ParserCreate(None, _SEPARATOR)
     parser.namespace_prefixes = True
     parser.StartElementHandler = start
     try:
-        with open_input(path) as file:
+        with open_input(source) as file:
             for chunk in expat_chunks(read_chunks(file)):
                 parser.Parse(chunk[:_BEGINNING], False)
                 if found or len(chunk) > _BEGINNING:
                     break
     except (pyexpat.ExpatError, XStreamError):
         pass  # whoever reads the document tells what is wrong with it
-    return found[0] if found else ""
+    return found
 
 
 def names_in(path: Path) -> tuple[set[str], set[str], bool]:
