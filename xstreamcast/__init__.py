@@ -11,7 +11,8 @@ The public face is small, and imported when first used:
 * :func:`materialise`      a stream of fragments → the document it describes, T(γ)
 * :func:`infer_structure`  documents → their tag structure
 
-What goes wrong is an :class:`XStreamError`, with a ``code``, a ``place`` and a ``hint``.
+What goes wrong is an :class:`XStreamError`, with a ``code``, a ``place`` and a ``hint``; what can hardly be meant, and
+what was put aside, a warning of Python's, :class:`XStreamWarning`.
 """
 
 from __future__ import annotations
@@ -21,19 +22,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from xstreamcast.cast import fragment, infer_structure, materialise
-    from xstreamcast.errors import XStreamError
+    from xstreamcast.errors import XStreamError, XStreamWarning
     from xstreamcast.plan.explain.explanation import explain
     from xstreamcast.run.continuous.query import continuous, continuous_many
     from xstreamcast.run.query import compile, query, query_many
 
 __version__ = "0.1.0"
 __all__ = [
-    "XStreamError", "compile", "continuous", "continuous_many", "explain", "fragment", "infer_structure", "materialise",
-    "query", "query_many",
+    "XStreamError", "XStreamWarning", "compile", "continuous", "continuous_many", "explain", "fragment",
+    "infer_structure", "materialise", "query", "query_many",
 ]  # fmt: skip
 
 _HOMES: Final = {
     "XStreamError": "xstreamcast.errors",
+    "XStreamWarning": "xstreamcast.errors",
     "compile": "xstreamcast.run.query",
     "query": "xstreamcast.run.query",
     "query_many": "xstreamcast.run.query",

@@ -69,6 +69,10 @@ class XStreamError(Exception):
         return (type(self), (self.code, self.message, self.place, self.hint, self.excerpt))
 
 
+class XStreamWarning(UserWarning):
+    """What can hardly be meant, or was put aside; ``warnings.filterwarnings`` chooses what becomes of it."""
+
+
 class XQueryError(XStreamError):
     """Any error the W3C specifications define a code for."""
 

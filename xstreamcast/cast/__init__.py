@@ -19,12 +19,13 @@ from xstreamcast.model.change import Eos
 from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import Structure
 from xstreamcast.scan.encoding import Source, open_input, read_chunks, source_name
+from xstreamcast.scan.given import Given, readable
 
 __all__ = ["ORDERS", "Materialiser", "Order", "View", "fragment", "infer_structure", "materialise"]
 
 
 def fragment(
-    document: Source,
+    document: Given,
     out: str | Path | BinaryIO,
     structure: Structure | None = None,
     *,
@@ -51,15 +52,16 @@ def fragment(
     if isinstance(out, str | Path):
         with open(out, "wb") as file:
             return fragment(document, file, structure, order=order, seed=seed, repeat=repeat, progress=progress)
+    source = readable(document)
     if structure is None:
-        with _rereadable(document) as (first, second):
+        with _rereadable(source) as (first, second):
             structure = infer_structure([first])
             return fragment(second, out, structure, order=order, seed=seed, repeat=repeat, progress=progress)
     rng = random.Random(seed)
     from xstreamcast.cast.fragmenter import Fragmenter
 
-    fragmenter = Fragmenter(structure, source_name(document))
-    records = in_order(fragmenter.blocks(document, order != "shuffle", progress), order, structure, rng)
+    fragmenter = Fragmenter(structure, source_name(source))
+    records = in_order(fragmenter.blocks(source, order != "shuffle", progress), order, structure, rng)
     if repeat:
         records = with_repeats(records, repeat, rng)
     root_or_other = next(records)  # by then all of the document has been read, prefixes and all

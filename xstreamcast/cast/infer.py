@@ -10,15 +10,16 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from os import PathLike
 from typing import Any, Final, cast
 from xml.parsers import expat
 
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.model.structure import TYPES, Structure, Tag, TagType
 from xstreamcast.model.time import parse_instant
-from xstreamcast.scan.encoding import Source, plain_xml, read_chunks, source_name
 from xstreamcast.scan.encoding import open_input as open_file
+from xstreamcast.scan.encoding import plain_xml, read_chunks, source_name
+from xstreamcast.scan.given import Given, readable
 from xstreamcast.scan.normalise import parse_fault
 
 WORTH_A_FRAGMENT: Final = 256
@@ -176,14 +177,15 @@ def _clark(name: str) -> str:
 
 
 def infer_structure(
-    sources: Source | Iterable[Source], fragments: str | None = None, progress: Callable[[int], None] = lambda _: None
+    sources: Given | Iterable[Given], fragments: str | None = None, progress: Callable[[int], None] = lambda _: None
 ) -> Structure:
     """The structure of a document, of some documents, or of a ``.dtd`` file; ``fragments`` says which tags are
     fragments instead."""
     summary = _Summary()
     structure: Structure | None = None
-    several = not isinstance(sources, str | Path) and not hasattr(sources, "read")
-    for source in cast(Iterable[Source], sources) if several else (cast(Source, sources),):
+    one = isinstance(sources, str | PathLike | bytes | bytearray | memoryview) or not isinstance(sources, Iterable)
+    for given in (cast(Given, sources),) if one or hasattr(sources, "read") else cast(Iterable[Given], sources):
+        source = readable(given)
         name = source_name(source)
         if name.endswith(".dtd"):
             structure = dtd_structure(b"".join(read_chunks(open_file(source), name)), name)

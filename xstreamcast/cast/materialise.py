@@ -24,11 +24,12 @@ from xstreamcast.errors import error
 from xstreamcast.model.change import ROOT
 from xstreamcast.model.content import Hole, Mutable, Opened, Piece, TopTag, declarations, without_lifespan
 from xstreamcast.model.diagnostic import Diagnostic
+from xstreamcast.model.findings import Findings
 from xstreamcast.model.fragment import Arrival
 from xstreamcast.model.framing import FRAGMENT_LIMIT
 from xstreamcast.model.structure import UNNAMED, Structure
 from xstreamcast.model.time import NOW, Instant, Interval, format_instant
-from xstreamcast.scan.encoding import Source
+from xstreamcast.scan.given import Given
 
 Scope = Mapping[str, str]
 
@@ -291,7 +292,7 @@ class _Splice:
 
 
 def read_regions(
-    source: Source, structure: Structure | None = None, report: Report = lambda _: None, *, limit: int = FRAGMENT_LIMIT
+    source: Given, structure: Structure | None = None, report: Report = lambda _: None, *, limit: int = FRAGMENT_LIMIT
 ) -> Materialiser:
     """T1 of a whole stream."""
     regions = Materialiser(structure, report)
@@ -305,16 +306,19 @@ def read_regions(
 
 
 def materialise(
-    source: Source,
+    source: Given,
     *,
     structure: Structure | None = None,
     doc: str | None = None,
     view: View | None = None,
-    report: Report = lambda _: None,
+    report: Report | None = None,
 ) -> bytes:
-    """The document a fragment stream describes: T(γ)."""
-    regions = read_regions(source, structure, report)
-    return b"".join(regions.document(pick(regions.documents(), doc), view, report))
+    """The document a fragment stream describes: T(γ). What is odd about it ``report`` hears, or is warned of."""
+    findings = Findings(report)
+    regions = read_regions(source, structure, findings)
+    made = b"".join(regions.document(pick(regions.documents(), doc), view, findings))
+    findings.tell()
+    return made
 
 
 def pick(documents: Iterable[str], wanted: str | None) -> str:

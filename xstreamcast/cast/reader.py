@@ -19,7 +19,8 @@ from xstreamcast.model.change import Eos
 from xstreamcast.model.fragment import Arrival, FragmentReader, cut_short, read_folder
 from xstreamcast.model.framing import FRAGMENT_LIMIT
 from xstreamcast.model.structure import Structure
-from xstreamcast.scan.encoding import Source, plain_xml, source_name
+from xstreamcast.scan.encoding import plain_xml, source_name
+from xstreamcast.scan.given import Given, readable
 
 if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch
@@ -29,7 +30,7 @@ KERNEL_FROM: Final = 4 << 20
 
 
 def read_batches(
-    source: Source,
+    given: Given,
     structure: Structure | None = None,
     *,
     limit: int = FRAGMENT_LIMIT,
@@ -40,6 +41,7 @@ def read_batches(
     A batch holds what was there to read; of a pipe, what has come so far. ``structure``: the one known beforehand.
     A folder is read file by file, as it is now.
     """
+    source = readable(given)
     if isinstance(source, str | Path) and Path(source).is_dir():
         yield from read_folder(Path(source), limit=limit)
         return

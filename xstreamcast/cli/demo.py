@@ -273,4 +273,5 @@ def from_scratch(address: str, count: int) -> dict[str, str]:
         stretch = read(parse_address(address), stretch.next, log=stretch.log)
     view = view_of(table.text().encode(), "stream:credit")
     now = moment_at(table.now)
-    return {name: serialise(compile(text)(streams=lambda _: view, now=now).items()) for name, text in QUERIES.items()}
+    found = {name: compile(text).ask(streams=lambda _: view, now=now) for name, text in QUERIES.items()}
+    return {name: serialise(result.items()) for name, result in found.items()}

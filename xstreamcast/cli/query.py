@@ -147,6 +147,7 @@ def query_command(
     """
     from xstreamcast.cli.terminal import Diagnostics, scan_progress
     from xstreamcast.model.serialise import grows
+    from xstreamcast.run.doubts import namespace_doubts, spelling_doubts
     from xstreamcast.run.inputs import Scanning, ignored
     from xstreamcast.run.query import compile
 
@@ -176,8 +177,7 @@ def query_command(
         structures = read_structures(structure)
     early = None if streams else structures
     compiled = compile(text, base_uri=base, variables=given, structures=early, source=str(query_file or "query"))
-    for warning in compiled.warnings:
-        print(f"xcast: warning: {warning}", file=sys.stderr)
+    _warn(compiled.warnings)
     names = [context] if context else list(files or [])
     if not names and compiled.executable.program.uses_context and _piped():
         names = ["-"]
@@ -203,7 +203,7 @@ def query_command(
     progress = scan_progress(*_scanned_file(names or list(pairs(doc, "--doc").values())))
     sources = [_source(name) for name in names]
     if sources and isinstance(sources[0], Path) and sources[0].is_file():
-        _check_namespace(compiled, sources[0])
+        _warn(namespace_doubts(compiled, sources[0]))
     each = sources if compiled.executable.program.uses_context and sources else [None]
     outputs: list[Output] = []
     written: list[str] = []
@@ -217,7 +217,7 @@ def query_command(
 
     try:
         for source in each:
-            result = compiled(
+            result = compiled.ask(
                 context=source,
                 docs=docs,
                 collections={"": sources} if sources else None,
@@ -249,37 +249,11 @@ def query_command(
             progress.close()
     report.close()
     if len(sources) == 1 and isinstance(sources[0], Path) and "".join(written).strip() in ("", "0", "false"):
-        _check_names(compiled, sources[0])
+        _warn(spelling_doubts(compiled, sources[0]))
 
 
-def _check_namespace(compiled: Query, document: Path) -> None:
-    """Say so if a query can hardly find anything because it does not say the document's namespace."""
-    from dataclasses import replace
-
-    from xstreamcast.lang.namespace_check import unqualified_names
-    from xstreamcast.model.parse import default_namespace
-    from xstreamcast.run.query import warning_texts
-
-    module = compiled.executable.program.module
-    if unqualified_names(module, "?") and (uri := default_namespace(document)):
-        for warning in warning_texts(replace(module, warnings=unqualified_names(module, uri))):
-            print(f"xcast: warning: {warning}", file=sys.stderr)
-
-
-def _check_names(compiled: Query, document: Path) -> None:
-    """Say so if a query found nothing, and looked for a name that is nearly one of the document's."""
-    from dataclasses import replace
-
-    from xstreamcast.lang.name_check import misspelt_names
-    from xstreamcast.model.parse import LOOKED_THROUGH, names_in
-    from xstreamcast.run.query import warning_texts
-
-    if not document.is_file():
-        return  # a pipe with a name: it has been read
-    elements, attributes, whole = names_in(document)
-    where = str(document) if whole else f"the first {LOOKED_THROUGH >> 20} MB of {document}"
-    module = compiled.executable.program.module
-    for warning in warning_texts(replace(module, warnings=misspelt_names(module, elements, attributes, where))):
+def _warn(warnings: tuple[str, ...]) -> None:
+    for warning in warnings:
         print(f"xcast: warning: {warning}", file=sys.stderr)
 
 
@@ -302,8 +276,7 @@ def _streams(
     from xstreamcast.run.unmatched import unmatched
 
     made = Streams(sources, structures, None if now is None else moment_of(now), report)
-    for warning in unmatched(compiled, made.structures):
-        print(f"xcast: warning: {warning}", file=sys.stderr)
+    _warn(unmatched(compiled, made.structures))
     return made
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import UnsupportedOperation
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, cast
 from xstreamcast.cli.interrupts import Owed
 from xstreamcast.errors import error
 from xstreamcast.model.diagnostic import Diagnostic
+from xstreamcast.model.findings import Findings
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -28,23 +28,22 @@ class Diagnostics:
     """Prints diagnostics as they come, at most :data:`SHOWN` of a kind; ``close`` tells how many more there were."""
 
     def __init__(self, quiet: bool = False) -> None:
-        self.counts: Counter[str] = Counter()
-        self.last: dict[str, Diagnostic] = {}
+        self.findings = Findings(self._show)
         self.quiet = quiet
 
     def __call__(self, diagnostic: Diagnostic) -> None:
-        code = diagnostic.code
-        self.counts[code] += 1
-        self.last[code] = diagnostic
-        if self.counts[code] <= SHOWN and not (self.quiet and diagnostic.severity == "note"):
+        self.findings(diagnostic)
+
+    def _show(self, diagnostic: Diagnostic) -> None:
+        count = self.findings.counts[diagnostic.severity, diagnostic.code]
+        if count <= SHOWN and not (self.quiet and diagnostic.severity == "note"):
             sys.stderr.write(f"{diagnostic}\n")  # at once: who interrupts it begins a line
 
     def close(self) -> None:
         """The counts of what was not printed."""
-        for code, count in self.counts.items():
+        for (severity, code), count in self.findings.counts.items():
             if count > SHOWN:
-                kind = self.last[code].severity
-                print(f"{kind} {code}: {count - SHOWN:,} more like these", file=sys.stderr)
+                print(f"{severity} {code}: {count - SHOWN:,} more like these", file=sys.stderr)
 
 
 def file_size(path: str | Path) -> int | None:

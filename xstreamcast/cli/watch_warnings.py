@@ -19,7 +19,7 @@ class Warned:
         self._kept: list[str] = []
         self._known: list[object] = []
         for query in inflow.queries:
-            self.say(query.warnings)
+            self.say(inflow.doubts(query))
 
     def say(self, warnings: Iterable[str]) -> None:
         """Say those that have not been said."""
@@ -37,7 +37,7 @@ class Warned:
             return
         self._known = known
         for query in inflow.queries:
-            self.say(query.warnings)
+            self.say(inflow.doubts(query))
 
     def close(self) -> None:
         """The terminal is free: say what was kept."""

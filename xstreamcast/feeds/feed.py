@@ -28,10 +28,12 @@ from xstreamcast.feeds.records import Record, Records, Removal
 from xstreamcast.feeds.tags import Tags
 from xstreamcast.model.change import ROOT, Change, Eos, Fill, Remove, Replace
 from xstreamcast.model.diagnostic import Diagnostic, excerpt
+from xstreamcast.model.findings import Findings
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, TagType, parse_structure, write_structure
 from xstreamcast.model.time import Instant, parse_instant
-from xstreamcast.scan.encoding import Source, source_name
+from xstreamcast.scan.encoding import source_name
+from xstreamcast.scan.given import Given, readable
 
 Brought = Record | Removal | Diagnostic
 _LOT: Final = 1024
@@ -49,7 +51,8 @@ class Feed:
     record is a new one. With a ``time`` (an expression, too) records are versions in time; without a key, events.
     ``removed``, an expression over the document, leads to records that are gone, ``/osmChange/delete/node``, or gives
     their keys; if documents are ``whole``, all that they do not bring are. ``state`` is a file by which another run
-    goes on; ``report`` hears of records that were put aside, and of documents without any.
+    goes on; ``report`` hears of records that were put aside, and of documents without any: without one it is warned of
+    them after each document, of each kind once, with how many there were; ``warnings`` has all of them.
     """
 
     def __init__(
@@ -62,18 +65,23 @@ class Feed:
         whole: bool = False,
         namespaces: Mapping[str, str] | None = None,
         state: str | Path | None = None,
-        report: Callable[[Diagnostic], None] = lambda _: None,
+        report: Callable[[Diagnostic], None] | None = None,
     ) -> None:
         if key is None and (removed is not None or whole):
             raise error("XSC0120", "what is gone is known by its key", hint="say what the key of a record is")
         self.keyed, self.timed, self.removes, self.whole = key is not None, time is not None, removed is not None, whole
-        self.report = report
+        self.report = Findings(report)
         self.records = Records(record, key, time, removed, namespaces or {})
         self.known = Known(state, f"({self.records.about}, {key!r}, {time!r}, {removed!r}, {whole!r})")
         self.tags = self._announced()
         self.counts: Counter[str] = Counter()
         """How many records were ``new``, ``changed``, ``removed``, ``same``, ``aside``."""
         self._refused: dict[str, str] = {}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was put aside, and documents without a record, with how many there were."""
+        return self.report.texts()
 
     @property
     def begun(self) -> bool:
@@ -103,17 +111,22 @@ class Feed:
         return parse_structure(text) if text else None
 
     def changes(
-        self, source: Source, told: Callable[[], None] = lambda: None
+        self, document: Given, told: Callable[[], None] = lambda: None
     ) -> Generator[Structure | Change, None, None]:
         """What a document changes. When all of it has been taken, ``told`` is called, and then it is remembered.
 
         What cannot be read again is remembered as it comes, so that ``told`` is called for each part. Of a file that
         turns out not to be well-formed nothing is remembered: what came of it before the error is to be forgotten.
         """
+        source = readable(document)
         found, name = self.records.read(source), source_name(source)
         if isinstance(source, str | Path) and Path(source).is_file():
             yield from self._file(Path(source), found, told)
-            return
+        else:
+            yield from self._pieces(found, name, told)
+        self.report.tell()
+
+    def _pieces(self, found: Iterator[Brought], name: str, told: Callable[[], None]) -> Iterator[Structure | Change]:
         with self.known.whole():
             seen = self._count("documents")
         for lot in _as_they_come(found) if name == "<stdin>" else _lots(found):

@@ -87,7 +87,7 @@ class Records:
             yield self._nothing(b"", name)
 
     def _found(self, context: Any, name: str) -> Iterator[Record | Removal | Diagnostic]:
-        items = self.query(context=context).consume()
+        items = self.query.ask(context=context).consume()
         has_records = False
         for key in items:
             second: Item = next(items)

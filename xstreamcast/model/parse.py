@@ -119,9 +119,9 @@ def no_document(name: str, hint: str) -> XStreamError:
     return missing_file(name, "no such file", hint)
 
 
-def default_namespace(path: Path) -> str:
-    """The namespace of a file's root element if it has one and no prefix, else ``""``; only its beginning is read."""
-    found = _root(path)
+def default_namespace(source: Path | bytes) -> str:
+    """The namespace of a root element if it has one and no prefix, else ``""``; only the beginning is read."""
+    found = _root(BytesIO(source) if isinstance(source, bytes) else source)
     return found[0] if len(found) == 2 else ""
 
 

@@ -23,8 +23,8 @@ from typing import Any, BinaryIO, Final, cast
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.parse import KERNEL_FROM
 from xstreamcast.model.tree import DOCUMENT, Node
-from xstreamcast.run.stored import is_text
 from xstreamcast.scan.encoding import open_input, read_chunks
+from xstreamcast.scan.given import is_text
 
 _PIECE: Final = 1 << 18
 _PACKED: Final = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")

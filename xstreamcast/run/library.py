@@ -21,8 +21,8 @@ from xstreamcast.model.interop import from_foreign, is_foreign
 from xstreamcast.model.parse import parse, parse_file
 from xstreamcast.model.tree import ATTRIBUTE, ELEMENT, Node
 from xstreamcast.model.types import type_of
-from xstreamcast.run.stored import is_text
 from xstreamcast.scan.encoding import open_input
+from xstreamcast.scan.given import binary, is_text
 
 _NO_SEQUENCE: Final = (Node, FunctionItem, str, bytes, bytearray, memoryview, Mapping)
 """What can be iterated in Python, and is one item."""
@@ -128,17 +128,6 @@ def document(source: Any) -> Item:
         uri = uri_of(source)
         return parse(open_input(source), uri, uri)
     return item_of(source)
-
-
-def binary(source: Any) -> Any:
-    """What is open for reading text, as something that is read as bytes, which say their encoding themselves."""
-    if not isinstance(source, TextIOBase):
-        return source
-    if not hasattr(source, "buffer"):
-        return source.read()
-    beneath: Any = source.buffer
-    beneath.opened_as = source  # who opened it may let go of it, which would close what is read here
-    return beneath
 
 
 def uri_of(source: Any) -> str | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,6 +72,9 @@ def query(
     Large documents in files and pipes are scanned, by ``threads`` at once, and only what the query looks at is kept,
     for as long as it is needed. ``spool`` keeps a copy of an input that must be read twice and cannot be.
 
+    What can hardly be meant, and what streams put aside, is warned of (:class:`~xstreamcast.errors.XStreamWarning`),
+    and stands in ``warnings`` of the result.
+
     >>> query("$n * 2", variables={"n": 21}).to_list()
     [42]
     """
@@ -104,9 +108,11 @@ def query_many(
     >>> [result.to_list() for result in many]
     [[2], [3.0]]
     """
+    from xstreamcast.run.doubts import doubts_about
     from xstreamcast.run.inputs import Scanning
-    from xstreamcast.run.library import Library, binary, document, moment_of
+    from xstreamcast.run.library import Library, document, moment_of
     from xstreamcast.run.route import Inputs
+    from xstreamcast.scan.given import binary
 
     queries = [compile(text, base_uri=base_uri, variables=tuple(variables or ())) for text in texts]
     if not queries:
@@ -126,7 +132,10 @@ def query_many(
         doors = library_doors(library, collections)
         scanning = Scanning(threads=threads, spool=spool)
         answers = run_many(list(scan.codes.values()), scan.inputs, scan.uris, moment, given, doors, scanning=scanning)
-        results = {number: Result(queries[number], iter(a)) for number, a in zip(scan.codes, answers, strict=True)}
+        for number, answer in zip(scan.codes, answers, strict=True):
+            doubts = doubts_about(queries[number], _looked_at(queries[number], inputs.context))
+            results[number] = Result(queries[number], iter(answer), doubts)
+            doubts.tell()
     rest = [number for number in range(len(queries)) if number not in results]
     start = None if inputs.context is None or not rest else document(inputs.context)
     for number in rest:
@@ -225,21 +234,49 @@ class Query:
         streams: Mapping[str, Any] | Callable[[str], Node] | None = None,
         variables: Mapping[str, Any] | None = None,
         now: str | datetime | DateTime | None = None,
+        structures: Mapping[str, Structure] | None = None,
+        report: Callable[[Diagnostic], None] | None = None,
+        threads: int = 1,
+        spool: bool = False,
+        **more: Any,
+    ) -> Result:
+        """Run it; the arguments are those of :func:`query`. What can hardly be meant is warned of.
+
+        ``structures`` are tag structures of streams that do not bring their own, by name ("": of all the others);
+        ``report`` hears what is odd about the streams. What else there is, see :meth:`ask`.
+        """
+        result = self.ask(
+            context=context, docs=docs, collections=collections, streams=streams, variables=variables, now=now,
+            structures=structures, report=report, threads=threads, spool=spool, **more,
+        )  # fmt: skip
+        if result.doubts is not None:
+            result.doubts.tell()
+        return result
+
+    def ask(
+        self,
+        *,
+        context: Any = None,
+        docs: Mapping[str, Any] | None = None,
+        collections: Mapping[str, Any] | None = None,
+        streams: Mapping[str, Any] | Callable[[str], Node] | None = None,
+        variables: Mapping[str, Any] | None = None,
+        now: str | datetime | DateTime | None = None,
         item: Item | None = None,
         structures: Mapping[str, Structure] | None = None,
-        report: Callable[[Diagnostic], None] = lambda _: None,
+        report: Callable[[Diagnostic], None] | None = None,
         threads: int = 1,
         spool: bool = False,
         scanning: Scanning | None = None,
         **doors: Any,
     ) -> Result:
-        """Run it; the arguments are those of :func:`query`.
+        """Run it, and leave it to the caller to tell of doubts.
 
-        ``item`` is a context item as it is, of any type; ``structures`` are tag structures of streams that do not
-        bring their own, by name ("": of all the others); ``report`` hears what is odd about the streams.
-        ``scanning`` says more about scans than ``threads`` and ``spool`` do, and is taken instead of them.
+        ``item`` is a context item as it is, of any type. ``scanning`` says more about scans than ``threads`` and
+        ``spool`` do, and is taken instead of them.
         """
-        from xstreamcast.run.library import Library, binary, document, moment_of
+        from xstreamcast.run.doubts import doubts_about
+        from xstreamcast.run.library import Library, document, moment_of
 
         program = self.executable.program
         given = self.given(variables or {})
@@ -248,6 +285,7 @@ class Query:
         if each is not None:
             collections = {"": each, **(collections or {})}
         doors = library_doors(library, collections) | doors
+        told: Streams | None = None
         if streams is not None:
             from xstreamcast.run.streams import Streams, in_order, streams_named
 
@@ -255,6 +293,7 @@ class Query:
             if not callable(known):
                 known = Streams(known, structures, None if now is None else moment_of(now), report)
                 now = known.now
+            told = known if isinstance(known, Streams) else None
             doors["stream"] = known
             if self._named is None:
                 self._named = streams_named(program.module)
@@ -262,14 +301,16 @@ class Query:
         if each is not None:
             if program.uses_context:
                 ask = partial(
-                    self, docs=docs, collections=collections, variables=variables, now=moment_of(now), threads=threads,
-                    spool=spool, scanning=scanning, streams=doors.get("stream"),
+                    self.ask, docs=docs, collections=collections, variables=variables, now=moment_of(now),
+                    threads=threads, spool=spool, scanning=scanning, streams=doors.get("stream"),
                 )  # fmt: skip
-                return Result(self, (found for one in each for found in ask(context=one).consume()))
+                doubts = replace(doubts_about(self, each[0], told), document=None)
+                return Result(self, (found for one in each for found in ask(context=one).consume()), doubts)
             context = None
         if item is None:
             from xstreamcast.run.inputs import Scanning
             from xstreamcast.run.route import Inputs
+            from xstreamcast.scan.given import binary
 
             chosen = scanning or Scanning(threads=threads, spool=spool)
             inputs = Inputs([self], binary(context), library)
@@ -280,11 +321,12 @@ class Query:
                 items = single_pass.run(
                     scan.codes[0], scan.inputs, scan.uris, moment_of(now), given, doors, scanning=chosen
                 )
-                return Result(self, items)
+                return Result(self, items, doubts_about(self, _looked_at(self, inputs.context), told))
             context = inputs.context
         start = item if context is None or not program.uses_context else document(context)
         made = EvaluationContext(program, moment_of(now), start, given, **doors)
-        return Result(self, self.executable.run(made))
+        doubts = doubts_about(self, start if isinstance(start, Node) else None, told)
+        return Result(self, self.executable.run(made), replace(doubts, document=_looked_at(self, context)))
 
     def plan(self) -> PlanCode | None:
         """How it scans large documents; None if it reads no document that is known before it runs."""
@@ -328,6 +370,14 @@ class Query:
 
     def __repr__(self) -> str:
         return f"<Query {' '.join(self.text.split())[:60]}>"
+
+
+def _looked_at(query: Query, context: Any) -> Path | None:
+    """The file that is the context item of a query which looks at it."""
+    from xstreamcast.run.inputs import scannable
+
+    found = None if context is None or not query.executable.program.uses_context else scannable(context)
+    return found if isinstance(found, Path) else None
 
 
 def library_doors(library: Library, collections: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from xstreamcast.model.serialise import Parameters
+    from xstreamcast.run.doubts import Doubts
     from xstreamcast.run.query import Query
 
 _AT_ONCE: Final = 1 << 16
@@ -27,8 +28,9 @@ _SHOWN: Final = 10
 class Result(Iterable[Item]):
     """The items of a result, computed as they are asked for and then kept."""
 
-    def __init__(self, source: Query, items: Iterator[Item]) -> None:
+    def __init__(self, source: Query, items: Iterator[Item], doubts: Doubts | None = None) -> None:
         self._source = source
+        self.doubts = doubts
         self._items: list[Item] = []
         self._rest: Iterator[Item] | None = items
         self._failure: XStreamError | None = None
@@ -102,6 +104,12 @@ class Result(Iterable[Item]):
     def __bool__(self) -> bool:
         return bool(self._items) or self._more()
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What can hardly be meant, and what was put aside, with how many there were. Where nothing was found, also
+        names that are nearly those of the document; for that the result is computed."""
+        return self._source.warnings if self.doubts is None else self.doubts.texts(self.items())
+
     def xml(self, *, indent: bool = False) -> str:
         """The result as the xml method of serialisation writes it."""
         return self.serialise(method="xml", indent=indent)
@@ -168,7 +176,7 @@ class Result(Iterable[Item]):
         return [_foreign(item) if isinstance(item, Node) else plain(item) for item in self.items()]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _result, (self._source, self.items())
+        return _result, (self._source, self.items(), self.warnings)
 
     def __repr__(self) -> str:
         """The first items; no more than these are computed for it."""
@@ -188,8 +196,10 @@ class Result(Iterable[Item]):
         return "\n".join([f"<Result: {known}>", *shown])
 
 
-def _result(source: Query, items: list[Item]) -> Result:
-    return Result(source, iter(items))
+def _result(source: Query, items: list[Item], warnings: tuple[str, ...]) -> Result:
+    from xstreamcast.run.doubts import Doubts
+
+    return Result(source, iter(items), Doubts(source, warnings))
 
 
 def _foreign(node: Node) -> Any:

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from xstreamcast.errors import Place, XStreamError, error, missing_file
+from xstreamcast.scan.given import is_text
 
 PATTERN: Final = re.compile(r"[*?\[]")
-_LONGEST: Final = 4096  # of a path
 
 
 def stored(name: str | PathLike[str]) -> list[Path]:
@@ -68,11 +68,3 @@ def several(context: Any) -> list[Any] | None:
     if place.is_dir() or (PATTERN.search(fspath(context)) and not place.exists()):
         return list(stored(context))
     return None
-
-
-def is_text(source: str | PathLike[str]) -> bool:
-    """Whether it is XML, or no path in any case: nothing, or more than a path can be."""
-    if not isinstance(source, str):
-        return False
-    begun = source.lstrip("\ufeff \t\r\n")
-    return not begun or begun.startswith("<") or len(source) > _LONGEST

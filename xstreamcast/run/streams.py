@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.datetime import DateTime
+from xstreamcast.model.findings import Findings
 from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.parse import parse, parse_forest
 from xstreamcast.model.time import START, Instant
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 class Streams:
     """What ``stream("name")`` finds. A source is a fragment stream (path, text, bytes or open file) or a node.
 
+    What they put aside is counted in ``findings``, and goes to ``report``, or is warned of.
     The event clock: without a ``now`` given, the current time is the largest valid time of all the streams.
     """
 
@@ -33,10 +34,10 @@ class Streams:
         sources: Mapping[str, Any],
         structures: Mapping[str, Structure] | None = None,
         now: DateTime | None = None,
-        report: Report = lambda _: None,
+        report: Report | None = None,
     ) -> None:
         self.now = now
-        self.report = report
+        self.findings = Findings(report)
         self._documents: dict[str, Node] = {}
         self._regions: dict[str, Any] = {}
         structures = structures or {}
@@ -48,15 +49,12 @@ class Streams:
         if now is None:
             seen: Instant = max((regions.now for regions in self._regions.values()), default=START)
             self.now = START_OF_TIME if seen == START else moment_at(seen)
+        self.findings.tell()
 
     def _read(self, source: Any, structure: Structure | None) -> Any:
         from xstreamcast.cast.materialise import read_regions
 
-        if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
-            source = BytesIO(source.encode())
-        elif isinstance(source, (bytes, bytearray)):
-            source = BytesIO(bytes(source))
-        return read_regions(source, structure, self.report)
+        return read_regions(source, structure, self.findings)
 
     @property
     def structures(self) -> dict[str, Structure]:
@@ -76,8 +74,9 @@ class Streams:
 
         assert self.now is not None
         view = View(now=instant_of(self.now))
-        pieces = regions.document(pick(regions.documents(), None), view, self.report)
+        pieces = regions.document(pick(regions.documents(), None), view, self.findings)
         text = b"".join(pieces)
+        self.findings.tell()
         made = view_of(text, f"stream:{name}")
         self._documents[name] = made
         return made
@@ -92,6 +91,17 @@ def streams_named(module: Module) -> tuple[str, ...]:
             if isinstance(name, ast.StringLiteral):
                 found[name.value] = None
     return tuple(found)
+
+
+def names_all_streams(module: Module) -> bool:
+    """Whether a query says the name of every stream that it reads, so that it is known before it runs."""
+    return not any(
+        isinstance(part, ast.FunctionCall | ast.NamedFunctionRef)
+        and part.name.expanded == (STREAM, "stream")
+        and not (isinstance(part, ast.FunctionCall) and isinstance(part.args[0], ast.StringLiteral))
+        for one in (module, *module.imported)
+        for part in descendants(one)
+    )
 
 
 def in_order(names: tuple[str, ...], find: Callable[[str], Node]) -> None:

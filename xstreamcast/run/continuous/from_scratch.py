@@ -43,7 +43,7 @@ class FromScratch:
 
     def of_nothing(self) -> list[Item]:
         """The answer before anything has come."""
-        return self.query(streams=_nothing, docs=self._docs, variables=self._variables).items()
+        return self.query.ask(streams=_nothing, docs=self._docs, variables=self._variables).items()
 
     def answer(self, plan: Plan, associations: Mapping[str, Association], now: Instant) -> list[Item]:
         """The answer, in the mode of the query."""
@@ -58,7 +58,7 @@ class FromScratch:
             """T(γ) of a stream."""
             return self.inflow.association(stream).view(stream, now)
 
-        return self.query(streams=view, docs=self._docs, variables=self._variables, now=moment_at(now)).items()
+        return self.query.ask(streams=view, docs=self._docs, variables=self._variables, now=moment_at(now)).items()
 
     def _with_open_holes(self, associations: Mapping[str, Association], now: Instant) -> list[Item]:
         from xstreamcast.run.continuous.evaluate.marked_view import Anew, marked_view

@@ -18,7 +18,7 @@ import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.lang.walk import descendants
@@ -32,7 +32,7 @@ from xstreamcast.plan.modes.rewrite import EMISSIONS as EMISSIONS
 from xstreamcast.plan.modes.rewrite import Emission, Modes, rewrite
 from xstreamcast.plan.mutability import fixed_of
 from xstreamcast.plan.retention import Keep, retention
-from xstreamcast.run.continuous.arrive.arrivals import arrivals
+from xstreamcast.run.continuous.arrive.arrivals import arrivals, stream_path
 from xstreamcast.run.continuous.arrive.inflow import CLOCKS, Arriving, Clock, Inflow
 from xstreamcast.run.continuous.arrive.share import Association, Recomputed
 from xstreamcast.run.continuous.display.announced import Announced
@@ -43,15 +43,16 @@ from xstreamcast.run.continuous.journal import Journal, Noted
 from xstreamcast.run.continuous.planned import Planned, given_structures, known_structures
 from xstreamcast.run.continuous.sizes import bytes_of, sizes
 from xstreamcast.run.continuous.time.horizon import looks_at_clock
+from xstreamcast.run.doubts import Doubts
 from xstreamcast.run.query import Query, Result, compile
-from xstreamcast.run.streams import streams_named
+from xstreamcast.run.streams import names_all_streams, streams_named
 from xstreamcast.run.temporal import moment_at
 from xstreamcast.run.units import Evaluation
-from xstreamcast.run.unmatched import unmatched
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
     from xstreamcast.model.atomic import Item
+    from xstreamcast.scan.given import Given
 
 ASSUMPTIONS: Final = (None, "rooted")
 
@@ -75,24 +76,24 @@ def continuous(
     memory: int | str | None = None,
     name: str = "answer",
     base_uri: str | None = None,
-    report: Report = lambda _: None,
+    report: Report | None = None,
 ) -> ContinuousQuery:
     """A query over streams that is answered at every moment: see :class:`ContinuousQuery`.
 
     ``structures`` are the tag structures of streams that do not bring their own, by name, or one for all. ``streams``:
-    files, or folders that grow, by name, for ``follow()`` and ``run()`` to read. ``emit``: ``eager``, a hole that is
-    not filled counts as empty; ``certain``, what a further fill could change is held back; ``optimistic``, a predicate
-    that is not decided counts as true. At the end of the streams all three are the same. ``clock``: what ``now`` is:
-    ``event``, the largest valid time that has come; ``wall``; or ``manual``, what was last said by
-    :meth:`ContinuousQuery.tick` (``now`` at first). ``lateness``: in seconds; a change whose valid time is further
-    behind is put aside. ``assume="rooted"``: every fragment is taken to be in the document, so that those which are
-    there for their holes only need not be opened (XCQL's QaC+); the law then holds once all parents have come, if
+    files, or folders that grow, by name, all that the query reads, for ``follow()`` and ``run()``. ``emit``: ``eager``,
+    a hole that is not filled counts as empty; ``certain``, what a further fill could change is held back;
+    ``optimistic``, a predicate that is not decided counts as true. At the end of the streams all three are the same.
+    ``clock``: what ``now`` is: ``event``, the largest valid time that has come; ``wall``; or ``manual``, what was last
+    said by :meth:`ContinuousQuery.tick` (``now`` at first). ``lateness``: in seconds; a change whose valid time is
+    further behind is put aside. ``assume="rooted"``: every fragment is taken to be in the document, so that those which
+    are there for their holes only need not be opened (XCQL's QaC+); the law then holds once all parents have come, if
     regions are numbered in document order. ``fixed``: regions that keep the content they had first, by the names or
     paths of their tags, or ``"*"`` for all: later changes of them are ignored, and what is fixed from the root down is
     not kept once it has been told (``answer()`` may then be gone, ``text()`` is not). ``memory``: a number of bytes, or
     such as ``"2GB"``: beyond it contents of fragments are kept on disk. ``name`` is the stream's name in the rows of
-    the answer's changes.
-    ``report`` hears what is odd about the streams, and of changes that were put aside.
+    the answer's changes. ``report`` hears what is odd about the streams, and of changes that were put aside; without
+    one it is warned of them, of each kind once, with how many there were (:class:`~xstreamcast.errors.XStreamWarning`).
     """
     (made,) = continuous_many(
         [text], structures=structures, streams=streams, variables=variables, docs=docs, emit=emit, clock=clock, now=now,
@@ -117,7 +118,7 @@ def continuous_many(
     memory: int | str | None = None,
     names: Iterable[str] = (),
     base_uri: str | None = None,
-    report: Report = lambda _: None,
+    report: Report | None = None,
 ) -> Inflow:
     """Several queries that share the streams: each change is read and associated once. Arguments: see `continuous`.
 
@@ -137,7 +138,7 @@ def continuous_many(
     inflow.rooted = assume == "rooted"
     inflow.fixed = fixed_of(fixed)
     inflow.memory = None if memory is None else bytes_of(memory)
-    inflow.sources = {stream: str(source) for stream, source in (streams or {}).items()}
+    inflow.sources = {stream: stream_path(stream, source) for stream, source in (streams or {}).items()}
     called = list(names)
     for number, text in enumerate(texts):
         known = inflow.structures or None
@@ -146,6 +147,8 @@ def continuous_many(
             query, inflow, called[number] if number < len(called) else "answer", variables or {}, docs or {}, emit
         )
         inflow.queries.append(made)
+    if streams is not None:
+        inflow.check_names(called)
     return inflow
 
 
@@ -158,14 +161,9 @@ class ContinuousQuery:
     """
 
     def __init__(
-        self,
-        query: Query,
-        inflow: Inflow,
-        name: str,
-        variables: Mapping[str, Any],
-        docs: Mapping[str, Any],
+        self, query: Query, inflow: Inflow, name: str, variables: Mapping[str, Any], docs: Mapping[str, Any],
         emit: Emission = "eager",
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.query = query
         self.inflow = inflow
         self.name = name
@@ -175,6 +173,7 @@ class ContinuousQuery:
         self._scratch = FromScratch(query, self.modes, inflow, variables, docs)
         parts = [part for one in (module, *module.imported) for part in descendants(one)]
         self.streams = streams_named(module)
+        self.names_its_streams = names_all_streams(module)
         self.timely = any(map(looks_at_clock, parts))
         self._planned = Planned(self.modes.module, parts)
         self._output: Output | None = None
@@ -203,7 +202,7 @@ class ContinuousQuery:
         self.inflow.feed_many(items, stream)
         return [emitted.change for emitted in self.take()]
 
-    def load(self, source: str | Path | BinaryIO, stream: str | None = None) -> list[Change]:
+    def load(self, source: Given, stream: str | None = None) -> list[Change]:
         """Read a file or a pipe to its end, in batches, and then see what is different.
 
         What the query does not need is not opened: by far the fastest way to take much in.
@@ -233,9 +232,8 @@ class ContinuousQuery:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What in the query can hardly be meant: also paths that can match nothing by the structures that have come."""
-        ruled_out = unmatched(self.query, known_structures(self.inflow.associations))
-        return tuple(dict.fromkeys((*self.query.warnings, *ruled_out)))
+        """What can hardly be meant, and what its streams put aside, with how many there were."""
+        return (*self.inflow.doubts(self), *self.inflow.findings.texts())
 
     @property
     def plan(self) -> Plan:
@@ -299,7 +297,7 @@ class ContinuousQuery:
     def answer(self) -> Result:
         """q(T(γ)), as :func:`xstreamcast.query` gives it; raises the error that it is."""
         output = self._begun()
-        return Result(self.query, iter(output.journal.answer()))
+        return Result(self.query, iter(output.journal.answer()), Doubts(self.query, self.warnings))
 
     def text(self) -> str:
         """The answer as it has been told, by the xml method; raises the error that it is."""

@@ -140,7 +140,7 @@ class QueryReader(_DocumentReader):
                 scan = Scan(self.program, 0, part.document.uri, dumps({}), False)
                 items = scan.items([part])
             else:
-                items = self.program.query(context=part.document.source(), now=self.program.now).consume()
+                items = self.program.query.ask(context=part.document.source(), now=self.program.now).consume()
             for batch in item_batches(items, partition.number):
                 name = pa.array([part.document.path] * batch.num_rows)
                 yield pa.RecordBatch.from_arrays([name, *batch.columns], names=["file", *batch.schema.names])

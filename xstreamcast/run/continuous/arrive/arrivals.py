@@ -10,17 +10,19 @@ thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from os import PathLike, fspath
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final
 
-from xstreamcast.errors import Place, missing_file
+from xstreamcast.errors import Place, error, missing_file
 from xstreamcast.model.change import Eos
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import Arrival, FragmentReader, ReaderState, read_stream
 from xstreamcast.scan.encoding import plain_xml, standard_input
+from xstreamcast.scan.given import is_text
 from xstreamcast.serve import SCHEME
 
 if TYPE_CHECKING:
@@ -59,6 +61,16 @@ def arrivals(
     if at_rest or (len(sources) == 1 and pause is None):
         return _in_turn(readers)
     return _as_they_come(readers, pause)
+
+
+def stream_path(name: str, source: object) -> str:
+    """Where a stream is read from, as it was given: a path or an address."""
+    if isinstance(source, str | PathLike) and not is_text(source):
+        return fspath(source)
+    hint = (
+        "a stream is a file, a folder that grows, -, or xcast://host:port/name; what is at hand is taken in by load()"
+    )
+    raise error("XPTY0004", f'the stream "{name}" is nothing that can be followed', hint=hint)
 
 
 def check_sources(sources: Mapping[str, str]) -> None:

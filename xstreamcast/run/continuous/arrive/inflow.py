@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -16,20 +16,23 @@ from xstreamcast.cast.reader import KERNEL_FROM, read_batches
 from xstreamcast.errors import Place, error
 from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
+from xstreamcast.model.findings import Findings
 from xstreamcast.model.fragment import Arrival
 from xstreamcast.model.structure import Structure
 from xstreamcast.model.time import START, Instant, format_instant
 from xstreamcast.run.continuous.arrive.arrivals import Ended
 from xstreamcast.run.continuous.arrive.share import Association
+from xstreamcast.run.continuous.planned import known_structures
 from xstreamcast.run.continuous.time.clock import CLOCKS as CLOCKS
 from xstreamcast.run.continuous.time.clock import Clock as Clock
 from xstreamcast.run.continuous.time.clock import instant
+from xstreamcast.run.unmatched import unmatched
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
     from xstreamcast.plan.mutability import Fixed
     from xstreamcast.run.continuous.query import ContinuousQuery
-    from xstreamcast.scan.encoding import Source
+    from xstreamcast.scan.given import Given
 
 READY_FROM: Final = 1 << 18
 _OFTEN: Final = 1000
@@ -52,11 +55,12 @@ class Inflow:
         clock: Clock,
         now: str | datetime | None,
         lateness: float | Mapping[str, float] | None,
-        report: Report,
+        report: Report | None,
     ) -> None:
         self.structures = structures
         self.clock = clock
-        self.report = report
+        self.findings = Findings(report)
+        self._unheard = 0
         self.queries: list[ContinuousQuery] = []
         self.sources: dict[str, str] = {}
         self.associations: dict[str, Association] = {}
@@ -82,7 +86,7 @@ class Inflow:
         made = self.associations.get(stream)
         if made is None:
             structure = self.structures.get(stream) or self.structures.get("")
-            made = self.associations[stream] = Association(structure, self.report)
+            made = self.associations[stream] = Association(structure, self.findings)
             made.keeps_all = self._keeps_all
             made.fixed = self.fixed
             if self.memory is not None:
@@ -143,27 +147,52 @@ class Inflow:
 
     def stream_of(self, stream: str | None) -> str:
         """The stream that is meant: the one named, or the only one that the queries read."""
-        if stream is not None:
+        if stream is not None and stream in self.associations:
             return stream
         names = sorted({name for query in self.queries for name in query.streams})
+        if stream is not None:
+            if stream not in names and all(query.names_its_streams for query in self.queries):
+                hint = f"they read: {', '.join(names)}" if names else "they read none"
+                raise error("FODC0002", f'no query reads a stream "{stream}"', hint=hint)
+            return stream
         if len(names) != 1:
             hint = f"say which stream: {', '.join(names)}" if names else "the query reads no stream by name"
             raise error("XSC0091", f"the queries read {len(names)} streams", hint=hint)
         return names[0]
 
+    def check_names(self, answers: Collection[str]) -> None:
+        """Raise FODC0002 for a stream that a query reads, of which there is no source, nor is it an answer's name."""
+        for name in (name for query in self.queries for name in query.streams):
+            if name not in self.sources and name not in answers:
+                raise error("FODC0002", f'there is no stream "{name}"', hint=f'name it: streams={{"{name}": …}}')
+
+    def doubts(self, query: ContinuousQuery) -> tuple[str, ...]:
+        """What in a query can hardly be meant: also paths that can match nothing by the structures that have come."""
+        ruled_out = unmatched(query.query, known_structures(self.associations))
+        return tuple(dict.fromkeys((*query.query.warnings, *ruled_out)))
+
     def feed(self, item: Arriving, stream: str | None = None, place: Place | None = None, inside: int = 0) -> None:
         """Take in what a stream brings; what it changes in the answers waits in each query's ``take``."""
         self._take(item, self.stream_of(stream), place, inside)
         self.go_on()
+        self.findings.tell()
 
     def bring(self, stream: str, brought: Arrival | Ended | None) -> None:
-        """Take in what :func:`~xstreamcast.run.continuous.arrive.arrivals.arrivals` yields."""
+        """Take in what :func:`~xstreamcast.run.continuous.arrive.arrivals.arrivals` yields.
+
+        Of what is odd about it is warned when there is time for that, so that there may be counts.
+        """
+        self._unheard += 1
         if brought is None:
             self.go_on()
         elif isinstance(brought, Ended):
             self.finish(stream)
         else:
-            self.feed(brought.item, stream, brought.place, brought.inside)
+            self._take(brought.item, stream, brought.place, brought.inside)
+            self.go_on()
+        if brought is None or self._unheard >= _OFTEN:
+            self._unheard = 0
+            self.findings.tell()
 
     def feed_many(self, items: Iterable[Arriving], stream: str | None = None) -> None:
         """Take in several at once: the answers go on when all are in."""
@@ -172,10 +201,11 @@ class Inflow:
             for item in items:
                 self._take(item, name, None, 0)
         self.go_on()
+        self.findings.tell()
 
     def load(
         self,
-        source: Source,
+        source: Given,
         stream: str | None = None,
         progress: Callable[[int], None] = lambda _: None,
         telling: bool = False,
@@ -283,6 +313,7 @@ class Inflow:
         for query in self.queries:
             query._finish(stream)
         self.go_on(tell)
+        self.findings.tell(again=True)
 
     def is_over(self, streams: Iterable[str]) -> bool:
         """Whether some streams have said that they are at their end, or bring nothing more."""
