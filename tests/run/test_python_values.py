@@ -6,7 +6,7 @@ import io
 import pickle
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date, time
+from datetime import date, datetime, time
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from uuid import UUID
 from xml.etree import ElementTree
 
 import numpy
+import pandas
+import pyarrow
 import pytest
 from lxml import etree
 
@@ -92,6 +94,70 @@ def test_results_become_lxml_arrow_and_pandas() -> None:
     assert table.to_pydict() == {"@id": ["1", "2"], "title": ["Té", "U"], "by": [["A", "B"], None]}
     frame = query("for $b in //book return map { 'id': $b/@id, 'by': $b/by }", context=BOOKS).to_pandas()
     assert frame.to_dict("records") == [{"id": "1", "by": ["A", "B"]}, {"id": "2", "by": None}]
+
+
+NESTED = """<l><n id='1'><tag k='amenity' v='cafe'/><name>A</name></n>
+<n id='2'>own <tag k='a' v='b'/><tag k='c'>text</tag><at><city zip='1'>C</city></at></n><n id='3'>x</n><n/></l>"""
+
+
+def test_nothing_of_an_element_is_left_out_of_its_row() -> None:
+    frame = query("//n", context=NESTED).to_pandas()
+    rows = [{name: value for name, value in row.items() if value == value} for row in frame.to_dict("records")]
+    assert rows == [
+        {"@id": "1", "tag/@k": "amenity", "tag/@v": "cafe", "name": "A"},
+        {"@id": "2", "tag/@k": ["a", "c"], "tag/@v": ["b", None], "tag": [None, "text"], "at/city/@zip": "1",
+         "at/city": "C", "value": "own textC"},
+        {"@id": "3", "value": "x"},
+        {"value": ""},
+    ]  # fmt: skip
+    table = query("//n", context=NESTED).to_arrow().to_pydict()
+    assert table["tag/@v"] == [["cafe"], ["b", None], None, None]
+    assert table["at/city/@zip"] == [None, "1", None, None]
+
+
+class Exchanged:
+    """A table of some other library, which gives it in Arrow's format."""
+
+    def __init__(self, table: pyarrow.Table) -> None:
+        self.table, self.columns = table, table.column_names
+
+    def __arrow_c_stream__(self, schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(schema)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+
+TIMES = [datetime(2026, 1, 1), None]
+TABLE = pyarrow.table({"n": [1, 2], "name": ["a", None], "at": TIMES, "many": [[1, 2], []]})
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        TABLE,
+        TABLE.to_pandas(),
+        TABLE.to_batches()[0],
+        Exchanged(TABLE),
+        pandas.DataFrame(TABLE.to_pylist(), [7, 8]),
+    ],
+    ids=["arrow", "pandas", "batch", "exchanged", "index"],
+)
+def test_a_table_is_a_sequence_of_rows(table: Any) -> None:
+    text = "count($t), $t?n, $t[2]!empty(?name), $t?name, $t?at, $t ! count(?at), map:keys($t[1])"
+    assert query(text, variables={"t": table}).to_list() == [
+        2, 1, 2, True, "a", datetime(2026, 1, 1), 1, 0, "n", "name", "at", "many"
+    ]  # fmt: skip
+    joined = query("for $b in //book, $r in $t where $b/@id = $r?n return $r?n", context=BOOKS, variables={"t": table})
+    assert joined.to_list() == [1, 2]
+
+
+def test_what_pandas_calls_missing_is_nothing_and_columns_are_sequences() -> None:
+    frame = pandas.DataFrame({"x": [1.5, float("nan")], "y": pandas.array([1, None], dtype="Int64")})
+    assert query("$f ! count((?x, ?y)), $f?y", variables={"f": frame}).to_list() == [2, 0, 1]
+    assert query("$c", variables={"c": frame["y"].dropna()}).to_list() == [1]
+    assert query("$a", variables={"a": pyarrow.array([1, None, 3])}).to_list() == [1, 3]
+    assert query("$m?t?x", variables={"m": {"t": frame}}).to_list() == [1.5]
 
 
 def test_a_query_and_a_result_can_be_pickled() -> None:

@@ -19,8 +19,9 @@ from xstreamcast.model.atomic import AnyURI, Base64Binary, Item, QName, Untyped
 from xstreamcast.model.function import Array, FunctionItem, Map
 from xstreamcast.model.interop import from_foreign, is_foreign
 from xstreamcast.model.parse import parse, parse_file
-from xstreamcast.model.tree import ATTRIBUTE, ELEMENT, Node
+from xstreamcast.model.tree import Node
 from xstreamcast.model.types import type_of
+from xstreamcast.run.tables import rows_of
 from xstreamcast.scan.encoding import open_input
 from xstreamcast.scan.given import binary, is_text
 
@@ -143,9 +144,13 @@ def uri_of(source: Any) -> str | None:
 
 def items_of(value: Any) -> list[Item]:
     """A Python value as a sequence: None is the empty one; lists, tuples, sets, ranges, arrays, Series and whatever
-    else gives its members one by one are sequences of these, in which a list is an XQuery array."""
+    else gives its members one by one are sequences of these, in which a list is an XQuery array; a table is its rows,
+    as maps."""
     if value is None:
         return []
+    rows = rows_of(value)
+    if rows is not None:
+        value = rows
     if isinstance(value, _NO_SEQUENCE) or is_foreign(value) or not isinstance(value, Iterable):
         return [item_of(value)]
     return [item_of(member) for member in value if member is not None]
@@ -231,9 +236,9 @@ def plain(item: Item) -> Any:
     if isinstance(item, float):
         return float(item)
     if isinstance(item, Map):
-        return {plain(key): _unwrapped(value) for key, value in item.items()}
+        return {plain(key): unwrapped(value) for key, value in item.items()}
     if isinstance(item, Array):
-        return [_unwrapped(member) for member in item.members()]
+        return [unwrapped(member) for member in item.members()]
     if isinstance(item, dt.DateTime | dt.Date | dt.Time):
         return _plain_moment(item)
     if isinstance(item, dt.DayTimeDuration):
@@ -245,7 +250,7 @@ def plain(item: Item) -> Any:
     return item
 
 
-def _unwrapped(value: list[Item]) -> Any:
+def unwrapped(value: list[Item]) -> Any:
     """A sequence inside a map or array: one item as itself, none as None, more as a list."""
     if len(value) == 1:
         return plain(value[0])
@@ -262,25 +267,3 @@ def _plain_moment(item: dt.Moment) -> Any:
         return clock if isinstance(item, dt.Time) else datetime.combine(date(*item.date()), clock)
     except ValueError:  # a year that Python's datetime has not
         return str(item)
-
-
-def _cell(item: Item) -> Item:
-    """What stands in a table for an item: for a node its text."""
-    return item.string if isinstance(item, Node) else item
-
-
-def record(item: Item) -> dict[Any, Any]:
-    """An item as a row of a table."""
-    if isinstance(item, Map):
-        return {plain(key): _unwrapped([_cell(part) for part in value]) for key, value in item.items()}
-    if isinstance(item, Node) and item.kind == ELEMENT:
-        row: dict[Any, Any] = {f"@{attribute.local}": attribute.string for attribute in item.attributes()}
-        for child in item.children():
-            if child.kind == ELEMENT:
-                known = row.get(child.local)
-                text = child.string
-                row[child.local] = text if known is None else [*(known if type(known) is list else [known]), text]
-        return row or {"value": item.string}
-    if isinstance(item, Node):
-        return {f"@{item.local}" if item.kind == ATTRIBUTE else "value": item.string}
-    return {"value": plain(item)}

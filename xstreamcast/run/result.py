@@ -140,21 +140,21 @@ class Result(Iterable[Item]):
         return [plain(item) for item in self.items()]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row per item: a map gives a column per key, an element one per attribute and child name, any other
-        item the column ``value``."""
+        """One row per item: a map gives a column per key, an element one per attribute and child name, and by its path
+        for what is in a child (``tag/@k``), any other item the column ``value``."""
         import pandas as made
 
-        from xstreamcast.run.library import record
+        from xstreamcast.run.tables import row_of
 
-        return made.DataFrame([record(item) for item in self.items()])
+        return made.DataFrame([row_of(item) for item in self.items()])
 
     def to_arrow(self) -> pyarrow.Table:
         """The rows of :meth:`to_pandas` as an Arrow table; a column with several values somewhere has lists."""
         import pyarrow as made
 
-        from xstreamcast.run.library import record
+        from xstreamcast.run.tables import row_of
 
-        rows = [record(item) for item in self.items()]
+        rows = [row_of(item) for item in self.items()]
         lists = {name for row in rows for name, value in row.items() if isinstance(value, list)}
         for row in rows:
             for name in [name for name in row if name in lists]:
