@@ -177,6 +177,22 @@ def test_what_cannot_be_is_told_before_anything_is_read(stream: str) -> None:
     assert "FODC0002" in xcast("watch", 'stream("t")', "--stream", stream).err
 
 
+def test_at_the_end_the_live_view_shows_the_answer_and_nothing_that_is_gone(tmp_path: Path) -> None:
+    names = [f"author {n % 7}" for n in range(40)] + [f"author {n}" for n in range(6, 0, -1) for _ in range(n)]
+    holes = "".join(f'<stream:hole id="{n + 1}"/>' for n in range(len(names)))
+    fillers = "".join(f'<stream:filler id="{n + 1}"><a>{name}</a></stream:filler>\n' for n, name in enumerate(names))
+    stream = tmp_path / "s.xml"
+    stream.write_text(f"""<stream:fragments xmlns:stream="urn:xstreamcast:stream">
+<stream:filler id="0"><r>{holes}</r></stream:filler>\n{fillers}</stream:fragments>""")
+    text = """for $a in stream("s")//a group by $n := string($a) order by count($a) descending, $n
+              return <by n="{count($a)}">{$n}</by>"""
+    ran = xcast("watch", text, "--stream", f"s={stream}", "--format", "live")
+    lines = [line.strip("│ ") for line in ran.out.decode().splitlines() if "<by" in line]
+    expected = xcast("query", text, "--stream", f"s={stream}", "--lines").out.decode().splitlines()
+    assert len(expected) == 7
+    assert lines[-7:] == expected
+
+
 def test_the_live_view_shows_items_and_state(stream: str) -> None:
     ran = xcast("watch", 'stream("s")//a/string()', "--stream", stream, "--format", "live")
     shown = ran.out.decode()

@@ -64,15 +64,15 @@ class LiveView:
         if not last and now - self._drawn < 1 / FRAMES:
             return
         self._drawn = now
-        self._live.update(self._picture(now), refresh=True)
+        self._live.update(self._picture(now, last), refresh=True)
         self._lag = 0.0
 
     def close(self) -> None:
-        """The last picture stays."""
+        """The last picture stays: of the answer as it is, without what is gone."""
         self.draw(last=True)
         self._live.stop()
 
-    def _picture(self, now: float) -> RenderableType:
+    def _picture(self, now: float, last: bool) -> RenderableType:
         from rich.console import Group
         from rich.panel import Panel
         from rich.text import Text
@@ -82,14 +82,14 @@ class LiveView:
         for number, query in enumerate(self.inflow.queries):
             title = " ".join(query.query.text.split())
             title = title if len(title) <= 60 else title[:59] + "…"
-            body = self._body(number, query, room, now)
+            body = self._body(number, query, room, now, last)
             note = f"{query.shown:,} items" + (f", computed anew: {query.recomputed}" if query.recomputed else "")
             if query.waiting:
                 note += f", {query.modes.emission}: {query.waiting:,} open holes"
             panels.append(Panel(body, title=Text(title), title_align="left", subtitle=Text(note)))
         return Group(*panels, Text(self._footing(now), style="dim"))
 
-    def _body(self, number: int, query: ContinuousQuery, room: int, now: float) -> RenderableType:
+    def _body(self, number: int, query: ContinuousQuery, room: int, now: float, last: bool) -> RenderableType:
         from rich.text import Text
 
         told = query.failure
@@ -102,12 +102,15 @@ class LiveView:
         for order, text in shown.items():  # what changes inside of an item is told without its place
             if texts.get(order, text) != text:
                 marks[order] = "replace", now
-        gone = {order: texts[order] for order, (kind, _) in marks.items() if kind == "remove" and order in texts}
+        removed = [order for order, (kind, _) in marks.items() if kind == "remove"]
+        gone = [order for order in removed if order in texts and order not in shown]
+        # What is there comes first: what is gone is shown where there is room for it.
+        gone = [] if last else gone[: room - len(shown)]
+        self._texts[number] = {**{order: texts[order] for order in gone}, **shown}
         lines = Text(no_wrap=True, overflow="ellipsis")
-        for order, text in sorted({**gone, **shown}.items())[:room]:
+        for order, text in sorted(self._texts[number].items()):
             style = _STYLES.get(marks[order][0], "") if order in marks else ""
             lines.append(" ".join(text.split()) + "\n", style=style)
-        self._texts[number] = {**gone, **shown}
         if query.shown > room:
             lines.append(f"… {query.shown - room:,} more", style="dim")
         return lines
