@@ -177,6 +177,41 @@ def test_what_cannot_be_is_told_before_anything_is_read(stream: str) -> None:
     assert "FODC0002" in xcast("watch", 'stream("t")', "--stream", stream).err
 
 
+def one_line(told: str) -> str:
+    """What an error says, without its frame."""
+    return " ".join(told.replace("│", " ").split())
+
+
+def test_a_file_where_a_query_is_asked_for_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rss.xml").write_text("<rss><item/></rss>")
+    Path("a.xq").write_text('count(stream("s")//a)')
+    ran = xcast("watch", "count(//item)", "rss.xml")
+    assert (ran.code, ran.out) == (2, b"")
+    assert "rss.xml is a file, where a query is asked for: --stream NAME=rss.xml names it" in one_line(ran.err)
+    ran = xcast("watch", "-f", "a.xq", "rss.xml")
+    assert ran.code == 2
+    assert "rss.xml is a file" in one_line(ran.err)
+    ran = xcast("watch", "a.xq")
+    assert ran.code == 2
+    assert "a.xq is a file, where a query is asked for: -f a.xq" in one_line(ran.err)
+
+
+def test_a_query_that_reads_no_stream_is_refused() -> None:
+    ran = xcast("watch", "count(//item)")
+    assert (ran.code, ran.out) == (1, b"")
+    assert ran.err.startswith("xcast: XPDY0002 query the query reads no stream, and there is no document\n  hint: ")
+    assert xcast("watch", "1 + 1", "--format", "xml").out == b"2\n"
+
+
+def test_queries_are_given_in_one_way_so_that_their_order_is_clear(stream: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.xq"
+    file.write_text('count(stream("s")//a)')
+    ran = xcast("watch", "-f", file, 'exists(stream("s")//a)', "--stream", stream, "--format", "xml")
+    assert (ran.code, ran.out) == (2, b"")
+    assert "give all queries as they are, or all by -f" in one_line(ran.err)
+
+
 def test_at_the_end_the_live_view_shows_the_answer_and_nothing_that_is_gone(tmp_path: Path) -> None:
     names = [f"author {n % 7}" for n in range(40)] + [f"author {n}" for n in range(6, 0, -1) for _ in range(n)]
     holes = "".join(f'<stream:hole id="{n + 1}"/>' for n in range(len(names)))

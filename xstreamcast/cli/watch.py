@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
+from os.path import exists, isdir
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, Protocol
 
 import typer
 
-from xstreamcast.errors import XStreamError, error
+from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.serve import SCHEME
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ ENGINES: Final = ("embedded", "spark")
 def watch_command(
     queries: Annotated[list[str] | None, typer.Argument(metavar="QUERY...", help="One or more queries.")] = None,
     query_file: Annotated[
-        list[Path], typer.Option("-f", "--file", metavar="QUERYFILE", help="Read a query from a file.")
+        list[Path],
+        typer.Option("-f", "--file", metavar="QUERYFILE", help="A query in a file, instead of QUERY."),
     ] = [],
     stream: Annotated[
         list[str],
@@ -115,9 +117,7 @@ def watch_command(
     from xstreamcast.run.continuous.arrive.inflow import CLOCKS
     from xstreamcast.run.continuous.query import ASSUMPTIONS, EMISSIONS, continuous_many
 
-    texts = [*(queries or []), *_read(query_file)]
-    if not texts:
-        raise typer.BadParameter("give a query, or a file with one: -f QUERYFILE")
+    texts = _texts(queries or [], query_file)
     if format is not None and format not in FORMATS:
         raise typer.BadParameter(f"--format is one of {', '.join(FORMATS)}")
     if clock not in CLOCKS:
@@ -230,10 +230,21 @@ def _at_rest(sources: dict[str, str]) -> bool:
     return all(Path(source).is_file() for source in sources.values())
 
 
-def _read(files: Iterable[Path]) -> list[str]:
+def _texts(given: list[str], files: list[Path]) -> list[str]:
+    """The queries, in their order: all as they are, or all from files."""
     from xstreamcast.lang.files import read_query
 
-    return [read_query(file) for file in files]
+    for text in given:
+        if exists(text) and "stream(" not in text:
+            what = "a folder" if isdir(text) else "a file"
+            hint = f"--stream NAME={text} names it as a stream, and a document is asked by xcast query"
+            hint = f"-f {text}" if text.endswith((".xq", ".xquery", ".xqy")) else hint
+            raise typer.BadParameter(f"{text} is {what}, where a query is asked for: {hint}")
+    if given and files:
+        raise typer.BadParameter("give all queries as they are, or all by -f: it would not be clear which is the first")
+    if not given and not files:
+        raise typer.BadParameter("give a query, or a file with one: -f QUERYFILE")
+    return given or [read_query(file) for file in files]
 
 
 def _lateness(given: list[str]) -> dict[str, float]:
@@ -259,6 +270,10 @@ def _check_streams(inflow: Inflow, sources: dict[str, str], published: dict[str,
         if "://" in file and not file.startswith(SCHEME):
             raise typer.BadParameter(f"--publish writes to a file or to xcast://host:port, not to {file}")
     for query in inflow.queries:
+        program = query.query.executable.program
+        if program.uses_context and query.names_its_streams and not query.streams:
+            hint = 'what is watched are streams: a path into one begins with stream("name"), --stream name=SOURCE'
+            raise error("XPDY0002", "the query reads no stream, and there is no document", Place("query"), hint)
         for name in query.streams:
             if name not in sources and name not in published:
                 raise error("FODC0002", f'there is no stream "{name}"', hint=f"name it: --stream {name}=SOURCE")
