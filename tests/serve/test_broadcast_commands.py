@@ -174,7 +174,7 @@ def test_publishing_needs_a_token(
         assert (code, "XCAST_TOKEN" in err) == (1, True)
         monkeypatch.setenv("XCAST_TOKEN", "wrong")
         code, _, err = run(capfd, *arguments)
-        assert (code, "a token is needed" in err) == (1, True)
+        assert (code, "the token is wrong" in err) == (1, True)
 
 
 # ------------------------------------------------------------------------------------------------- serving

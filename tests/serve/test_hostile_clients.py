@@ -59,8 +59,17 @@ async def raw(station: Station, sent: bytes) -> bytes:
     return answer
 
 
-@pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic c2VjcmV0"}])
-def test_nobody_publishes_without_the_token(tmp_path: Path, header: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ({}, "a token is needed"),
+        ({"Authorization": "Bearer"}, "a token is needed"),
+        ({"Authorization": "Basic c2VjcmV0"}, "a token is needed"),
+        ({"Authorization": "Bearer wrong"}, "the token is wrong"),
+    ],
+    ids=["none", "empty", "another scheme", "wrong"],
+)
+def test_nobody_publishes_without_the_token(tmp_path: Path, header: dict[str, str], message: str) -> None:
     async def use(station: Station, session: ClientSession) -> None:
         for ask, path in (
             (session.post, "/streams/s/fragments"),
@@ -69,9 +78,35 @@ def test_nobody_publishes_without_the_token(tmp_path: Path, header: dict[str, st
         ):
             async with ask(path, data=b"<stream:eos/>", headers=header) as answer:
                 assert answer.status == 401
-                assert answer.headers["WWW-Authenticate"] == "Bearer"
+                assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+                assert (await answer.json())["message"] == message
         assert station.counts["refused_401"] == 3
         assert (station.channels["s"].log.head, list(station.channels)) == (1, ["s"])
+
+    with_station(tmp_path, use)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "message"),
+    [
+        (b"GET /health HTTP/1.1\r\nHost: h\r\nX-Long: " + b"x" * 9000 + b"\r\n\r\n", 431, "is too long"),
+        (b"GET /" + b"x" * 9000 + b" HTTP/1.1\r\nHost: h\r\n\r\n", 431, "is too long"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 400, "this is no HTTP request"),
+        (b"GET /health HTTP/1.1\r\nHost: h\r\nno colon\r\n\r\n", 400, "this is no HTTP request"),
+        (b"PUT /streams/x HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \xff\r\n\r\n", 401, "the token is wrong"),
+    ],
+    ids=["a long header", "a long address", "not HTTP", "a header without a colon", "a token that is no UTF-8"],
+)
+def test_what_is_no_request_is_answered_and_logged_as_all_that_is_refused(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, sent: bytes, status: int, message: str
+) -> None:
+    async def use(station: Station, session: ClientSession) -> None:
+        head, _, body = (await raw(station, sent)).partition(b"\r\n\r\n")
+        told = json.loads(body)
+        assert (int(head.split()[1]), told["code"], message in told["message"]) == (status, "XSC0102", True)
+        assert b"application/json" in head
+        assert station.counts[f"refused_{status}"] == 1
+        assert [(record.name, record.exc_info) for record in caplog.records] == [("xstreamcast.serve", None)]
 
     with_station(tmp_path, use)
 
@@ -163,7 +198,7 @@ def test_what_is_too_large_is_refused_whether_it_says_so_or_not(tmp_path: Path) 
         async with session.post("/streams/s/fragments", data=body, headers=TOKEN) as answer:
             assert "larger than 5000 bytes" in (await answer.json())["message"]
         huge = await raw(station, b"GET /streams HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 100_000 + b"\r\n\r\n")
-        assert huge.startswith((b"HTTP/1.1 400", b"HTTP/1.0 400"))
+        assert huge.startswith((b"HTTP/1.1 431", b"HTTP/1.0 431"))
         assert station.channels["s"].log.head == 1
 
     with_station(tmp_path, use, limits=limits)

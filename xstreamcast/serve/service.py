@@ -22,10 +22,12 @@ import json
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from logging import CRITICAL, Logger
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from aiohttp import WSMsgType, web
+from aiohttp.http_exceptions import LineTooLong
 
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.diagnostic import Diagnostic
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
+_NO_LOG: Final = Logger("access", CRITICAL)  # of requests that were answered
 _LOG_LIMIT: Final = 10_000
 _LOG_BYTES: Final = 8 << 20
 _WORD: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -80,6 +83,49 @@ def _refused(status: int, message: str, hint: str = "", **headers: str) -> _Refu
     return _Refused(status, error("XSC0102", message, hint=hint), **headers)
 
 
+class Connection(web.RequestHandler):
+    """A connection to a station: what is no request, or ours to answer for, is answered in the same form."""
+
+    __slots__ = ("station",)
+
+    def __init__(self, station: Station, server: web.Server) -> None:
+        super().__init__(server, loop=asyncio.get_running_loop(), access_log=_NO_LOG, lingering_time=1.0)
+        self.station = station
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """The answer to what could not be read, or has failed; only a failure of ours has a traceback in the log."""
+        if status >= 500:
+            self.log_exception("a request from %s has failed", request.remote, exc_info=exc)
+            if request.writer.output_size > 0:
+                raise ConnectionError("a part of the answer has been sent")
+            fault = error("XSC0102", "the server has failed", hint="its log says why")
+        elif isinstance(exc, LineTooLong):
+            status = 431
+            fault = error("XSC0102", "a line of the request is too long", hint=f"at most {self.max_field_size} bytes")
+        else:
+            reason = (message or "").partition("\n")[0].rstrip(":")
+            fault = error("XSC0102", f"this is no HTTP request: {reason}")
+        return _answer(self.station, request, status, fault, {})
+
+
+def _answer(
+    station: Station, request: web.BaseRequest, status: int, fault: XStreamError, headers: dict[str, str]
+) -> web.StreamResponse:
+    station.refused(request.remote or "", f"{request.method} {request.path[:200]}", status, fault)
+    told = {"code": fault.code, "message": fault.message, "hint": fault.hint}
+    if fault.place is not None:
+        told["place"] = str(fault.place)
+    response = web.json_response(told, status=status, headers=headers)
+    response.force_close()
+    return response
+
+
 class _Service:
     """What answers; ``guard`` is around all of it."""
 
@@ -99,27 +145,16 @@ class _Service:
             self._allow(self.requests, self.limits.requests, request, 1.0)
             return await handler(request)
         except _Refused as refusal:
-            return self._answer(request, refusal.status, refusal.fault, refusal.headers)
+            return _answer(self.station, request, refusal.status, refusal.fault, refusal.headers)
         except XStreamError as fault:
-            return self._answer(request, _STATUS.get(fault.code, 400), fault, {})
+            return _answer(self.station, request, _STATUS.get(fault.code, 400), fault, {})
         except web.HTTPException as fault:
             hint = {413: f"at most {self.limits.post} bytes", 404: "see /streams"}.get(fault.status, "")
-            return self._answer(request, fault.status, error("XSC0102", fault.reason, hint=hint), {})
+            return _answer(self.station, request, fault.status, error("XSC0102", fault.reason, hint=hint), {})
         except TimeoutError:
-            return self._answer(request, 408, error("XSC0102", "what was announced did not come in time"), {})
+            return _answer(self.station, request, 408, error("XSC0102", "what was announced did not come in time"), {})
         finally:
             self.station.answered(request.transport)
-
-    def _answer(
-        self, request: web.Request, status: int, fault: XStreamError, headers: dict[str, str]
-    ) -> web.StreamResponse:
-        self.station.refused(request.remote or "", f"{request.method} {request.path[:200]}", status, fault)
-        told = {"code": fault.code, "message": fault.message, "hint": fault.hint}
-        if fault.place is not None:
-            told["place"] = str(fault.place)
-        response = web.json_response(told, status=status, headers=headers)
-        response.force_close()
-        return response
 
     def _allow(
         self, allowances: WeakKeyDictionary[Any, Allowance], rate: float, request: web.Request, amount: float
@@ -138,8 +173,11 @@ class _Service:
         if not token:
             raise _refused(403, "this server takes no publications", "start it with --token")
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), token.encode()):
+        if scheme.lower() != "bearer" or not given.strip():
             raise _refused(401, "a token is needed", "Authorization: Bearer TOKEN", **{"WWW-Authenticate": "Bearer"})
+        if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode()):
+            hint = "it is the one that the server was started with: --token"
+            raise _refused(401, "the token is wrong", hint, **{"WWW-Authenticate": 'Bearer error="invalid_token"'})
 
     def _channel(self, request: web.Request) -> Channel:
         channel = self.station.channels.get(request.match_info["name"])

@@ -195,15 +195,13 @@ class Station:
         """Take up the streams that have logs, and open the door. Port 0: any that is free."""
         from aiohttp import web
 
-        from xstreamcast.serve.service import application
+        from xstreamcast.serve.service import Connection, application
 
         self._take_folder()
         for folder in sorted(self.folder.iterdir()):
             if folder.is_dir() and _NAME.fullmatch(folder.name) and not (folder / _OFF).exists():
                 self.register(folder.name)
-        self._runner = web.AppRunner(
-            application(self), access_log=None, handle_signals=False, lingering_time=1.0, shutdown_timeout=2.0
-        )
+        self._runner = web.AppRunner(application(self), handle_signals=False, shutdown_timeout=2.0)
         await self._runner.setup()
         server = self._runner.server
         assert server is not None
@@ -212,9 +210,9 @@ class Station:
             if len(self.connections) >= self.limits.connections:
                 self.counts["turned_away"] += 1
                 return _TurnedAway()
-            made: Any = server()
+            made = Connection(self, server)
             asyncio.get_running_loop().call_later(self.limits.patience, self._silent, made)
-            return made  # type: ignore[no-any-return]  # aiohttp's protocol
+            return made
 
         try:
             self._server = await asyncio.get_running_loop().create_server(connection, host, port, backlog=1024)
