@@ -75,6 +75,14 @@ def test_what_is_open_at_the_end_of_a_truncated_document_is_named(tmp_path: Path
     refused(xcast("query", "//b", file), "XSC0001", "d.xml:2:6", "truncated: <b> is not closed")
 
 
+@pytest.mark.parametrize("packed", [False, True], ids=["a file", "gz"])
+def test_a_document_of_one_long_line_is_truncated_where_it_ends(packed: bool, tmp_path: Path) -> None:
+    data = b"<r>" + b"<a>\xc3\xa4</a>" * 600_000  # 5,400,003 bytes, 4,800,003 characters
+    file = tmp_path / "d.xml"
+    file.write_bytes(gzip.compress(data, 1) if packed else data)
+    refused(xcast("query", "count(//a)", file), "XSC0001", "d.xml:1:4800004", "truncated: <r> is not closed")
+
+
 @pytest.mark.parametrize("encoding", READABLE)
 def test_a_small_document_may_have_any_encoding(encoding: str, tmp_path: Path) -> None:
     file = tmp_path / "d.xml"

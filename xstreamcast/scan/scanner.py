@@ -254,20 +254,13 @@ class TableScanner:
 
     def fault(self, b: Bytes, at: int, message: str, hint: str = "") -> XStreamError:
         """The error at a position of the buffer, with its byte offset, line and column in the input."""
-        feeds = 0
-        newline = -1
+        feeds, characters = 0, self.column
         for start in range(0, at, STEP):  # in steps, for what is before may be far more than memory
             piece = bytes(b[start : min(at, start + STEP)])
-            if b"\n" in piece:
-                feeds += piece.count(b"\n")
-                newline = start + piece.rfind(b"\n")
-        characters = _characters(bytes(b[max(newline + 1, at - STEP) : at]))
-        place = Place(
-            self.name,
-            self.lines + feeds + 1,
-            characters + 1 + (self.column if newline < 0 else 0),
-            self.offset + at,
-        )
+            line = piece.rfind(b"\n") + 1
+            feeds += piece.count(b"\n")
+            characters = _characters(piece[line:]) + (0 if line else characters)
+        place = Place(self.name, self.lines + feeds + 1, characters + 1, self.offset + at)
         return error("XSC0001", message, place, hint)
 
     # ---------------------------------------------------------------------------------------------- handing over
