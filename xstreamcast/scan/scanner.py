@@ -181,6 +181,7 @@ class TableScanner:
         try:
             if status == t.NEW_NAME:
                 symbols.add_name(bytes(b[one:two]))
+                symbols.look_ahead(b, two, int(self.stack[self.depth * LEVEL_WORDS + t.SCOPE]))
             elif status == t.NEW_TRANSITION:
                 self.automaton.expand(one, two)
             elif status == t.NEW_ELEMENT:

@@ -9,7 +9,7 @@ local name, prefix) is what a name means in a context; it has a *class*, which i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 from xml.parsers import expat
 
@@ -18,9 +18,17 @@ import numpy as np
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, FIRST_NAME, PI
 from xstreamcast.model.namespaces import XML, XMLNS
 from xstreamcast.scan.layout import DECLARES, PREFIXED, RESERVED
+from xstreamcast.scan.token import place_names
 from xstreamcast.scan.vector import mix
 
 _ASCII_NAME: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z_][A-Za-z0-9_.-]*)?")
+_NAMES_AHEAD: Final = re.compile(
+    rb"<([A-Za-z_][A-Za-z0-9_.-]*)[\s/>]|\s([A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*[\"']"
+)  # of elements, and of attributes; in a text these may be neither, which does no harm
+_MANY: Final = 1024  # names from which on more new ones are looked for ahead
+_FEW: Final = 16  # new names found ahead that make it worth while to look further
+_NEAR: Final = 1 << 10  # bytes to look ahead, at least
+_FAR: Final = 1 << 18  # and at most
 _REFERENCE: Final = re.compile(r"&(?:#x([0-9a-fA-F]+)|#([0-9]+)|(amp|lt|gt|quot|apos));")
 _FIVE: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
@@ -77,12 +85,23 @@ def _grown(array: Any, size: int, fill: int = 0) -> Any:
     return new
 
 
+def _name_flags(text: bytes) -> int:
+    flags = PREFIXED if b":" in text else 0
+    if text == b"xmlns" or text.startswith(b"xmlns:"):
+        flags |= DECLARES
+    if text.lower() == b"xml":
+        flags |= RESERVED
+    return flags
+
+
 class Symbols:
     """The tables. ``classify(kind, uri, local)`` gives a qualified name's class."""
 
     def __init__(self, classify: Callable[[int, str, str], int]) -> None:
         self.classify = classify
         self.texts: list[bytes] = [b""]  # name 0: none
+        self._name_of: dict[bytes, int] = {}
+        self.ahead = _NEAR
         self.names = np.zeros(4 * 256, np.int64)
         self.arena = np.zeros(4096, np.uint8)
         self.arena_used = 0
@@ -107,39 +126,35 @@ class Symbols:
 
     # ---------------------------------------------------------------------------------------------- names
 
-    def _add(self, text: bytes, flags: int) -> int:
-        number = len(self.texts)
-        if 4 * (number + 1) > len(self.names):
+    def _add(self, texts: Sequence[bytes], flags: Sequence[int]) -> int:
+        """Number some names; the number of the first."""
+        number, end = len(self.texts), len(self.texts) + len(texts)
+        while 4 * end > len(self.names):
             self.names = _grown(self.names, 0)
             self.info = _grown(self.info, 0)
             self._restride(2 * self.stride)
-        if self.arena_used + len(text) > len(self.arena):
-            self.arena = _grown(self.arena, self.arena_used + len(text))
-        self.arena[self.arena_used : self.arena_used + len(text)] = np.frombuffer(text, np.uint8)
-        first = int.from_bytes(text[:8], "little", signed=len(text) >= 8)
-        last = int.from_bytes(text[-8:], "little", signed=True) if len(text) > 8 else first
-        self.names[4 * number : 4 * number + 4] = first, last, len(text), self.arena_used
-        self.arena_used += len(text)
-        self.info[number] = flags
-        self.texts.append(text)
-        if 4 * number > len(self.table):
-            self.table = np.zeros(4 * len(self.table), np.int32)
-            for other in range(1, number + 1):
-                self._place(other)
-        else:
-            self._place(number)
+        joined = b"".join(texts)
+        if self.arena_used + len(joined) > len(self.arena):
+            self.arena = _grown(self.arena, self.arena_used + len(joined))
+        self.arena[self.arena_used : self.arena_used + len(joined)] = np.frombuffer(joined, np.uint8)
+        rows = []
+        for text in texts:
+            first = int.from_bytes(text[:8], "little", signed=len(text) >= 8)
+            last = int.from_bytes(text[-8:], "little", signed=True) if len(text) > 8 else first
+            rows.append((first, last, len(text), self.arena_used))
+            self.arena_used += len(text)
+        self.names[4 * number : 4 * end] = np.array(rows, np.int64).reshape(-1)
+        self.info[number:end] = flags
+        self.texts += texts
+        self._name_of.update(zip(texts, range(number, end), strict=True))
+        placed = number
+        if 4 * (end - 1) > len(self.table):
+            size = len(self.table)
+            while 4 * (end - 1) > size:
+                size *= 4
+            self.table, placed = np.zeros(size, np.int32), 1
+        place_names(placed, end, self.names, self.arena, self.table)
         return number
-
-    def _place(self, number: int) -> None:
-        first, last, length = (int(x) for x in self.names[4 * number : 4 * number + 3])
-        mask = len(self.table) - 1
-        if length > 16:
-            middle = self.texts[number][length // 2 - 4 : length // 2 + 4]
-            last += int.from_bytes(middle, "little")
-        slot = mix(first, last, length) & mask
-        while self.table[slot]:
-            slot = (slot + 1) & mask
-        self.table[slot] = number
 
     def _restride(self, stride: int) -> None:
         for column in ("elements_by", "attributes_by"):
@@ -154,16 +169,36 @@ class Symbols:
         """Number a name met for the first time."""
         if not is_qualified_name(text):
             raise SymbolError("not well-formed: not a name")
-        flags = PREFIXED if b":" in text else 0
-        if text == b"xmlns" or text.startswith(b"xmlns:"):
-            flags |= DECLARES
-        if text.lower() == b"xml":
-            flags |= RESERVED
-        return self._add(text, flags)
+        return self._add([text], [_name_flags(text)])
+
+    def look_ahead(self, b: Any, at: int, context: int) -> None:
+        """Where names are very many, number those that are new in the bytes to come, all at once.
+
+        They are taken for names of elements in the context, and of attributes.
+        """
+        if len(self.texts) < _MANY:
+            return
+        elements: dict[bytes, None] = {}
+        attributes: dict[bytes, None] = {}
+        for match in _NAMES_AHEAD.finditer(bytes(b[at : at + self.ahead])):
+            (elements if match[1] else attributes)[match[1] or match[2]] = None
+        fresh = [text for text in {**elements, **attributes} if text not in self._name_of]
+        if fresh:
+            self._add(fresh, list(map(_name_flags, fresh)))
+            for text in fresh:
+                name = self._name_of[text]
+                if text in elements:
+                    self.add_element(context, name)
+                if text in attributes:
+                    self.add_attribute(context, name)
+        self.ahead = min(2 * self.ahead, _FAR) if len(fresh) >= _FEW else max(self.ahead // 2, _NEAR)
 
     def name_of(self, text: bytes) -> int:
         """The number of a name, which is made if need be; 0 for none."""
-        return self.texts.index(text) if text in self.texts else self.add_name(text)
+        if not text:
+            return 0
+        number = self._name_of.get(text)
+        return self.add_name(text) if number is None else number
 
     # ---------------------------------------------------------------------------------------------- namespaces
 
@@ -182,7 +217,7 @@ class Symbols:
             raise SymbolError("prefix must not be bound to one of the reserved namespace names")
         if prefix and not uri:
             raise SymbolError("must not undeclare prefix")
-        number = self._add(text, 0)
+        number = self._add([text], [0])
         self.declared[number] = (prefix, uri)
         return number
 
@@ -214,7 +249,7 @@ class Symbols:
         for prefix, uri in scope.items():
             if self.contexts[context].get(prefix) != uri:
                 declaration = len(self.texts)
-                self._add(b"=%d" % declaration, 0)  # a declaration nobody wrote
+                self._add([b"=%d" % declaration], [0])  # a declaration nobody wrote
                 self.declared[declaration] = (prefix, uri)
                 context = self.add_context(context, declaration)
         return context

@@ -21,6 +21,7 @@ from xstreamcast.scan.vector import (
     at8,
     at32,
     at64,
+    base,
     body_mask,
     byte_mask,
     compiled,
@@ -29,6 +30,7 @@ from xstreamcast.scan.vector import (
     inlined,
     low,
     name_mask,
+    put32,
     tag_mask,
     text_mask,
     value_mask,
@@ -261,15 +263,25 @@ def is_name(b: Any, i: int, n: int, size: int, which: int, names: Any, arena: An
 
 
 @inlined
+def spread(b: Any, i: int, w: int, z: int, size: int) -> int:
+    """The hash of the name at ``i``, of which all bytes count; ``w`` and ``z`` are its first and last words."""
+    h = hashed(w, z, size)
+    if size > 16:
+        k = 8
+        while k < size - 8:
+            h = hashed(h, word(b, i + k), k)
+            k += 8
+    return h
+
+
+@inlined
 def lookup(b: Any, i: int, n: int, size: int, mask: int, names: Any, arena: Any, table: Any) -> int:
     """The number of the name that stands at ``i``, 0 when it is not known yet."""
     w = first_word(b, i, n, size)
     z = w
     if size > 8:
         z = word(b, i + size - 8)
-    k = hashed(w, z, size) & mask
-    if size > 16:
-        k = hashed(w, z + word(b, i + (size >> 1) - 4), size) & mask
+    k = spread(b, i, w, z, size) & mask
     while True:
         which = at32(table, k)
         if which == 0:
@@ -282,3 +294,17 @@ def lookup(b: Any, i: int, n: int, size: int, mask: int, names: Any, arena: Any,
         ):
             return which
         k = (k + 1) & mask
+
+
+@compiled
+def place_names(begin: int, end: int, names: Any, arena: Any, table: Any) -> None:
+    """Put the names of some numbers, which are in ``names`` and ``arena``, where :func:`lookup` finds them."""
+    mask = table.shape[0] - 1
+    names, arena, table = base(names), base(arena), base(table)
+    for number in range(begin, end):
+        w = at64(names, number * 4)
+        z = at64(names, number * 4 + NAME_LAST)
+        k = spread(arena, at64(names, number * 4 + NAME_AT), w, z, at64(names, number * 4 + NAME_LENGTH)) & mask
+        while at32(table, k) != 0:
+            k = (k + 1) & mask
+        put32(table, k, number)
