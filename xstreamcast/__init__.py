@@ -17,10 +17,10 @@ what was put aside, a warning of Python's, :class:`XStreamWarning`.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
-
+TYPE_CHECKING = False  # typing is not imported: until a command begins, Ctrl-C is Python's own
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from xstreamcast.cast import fragment, infer_structure, materialise
     from xstreamcast.errors import XStreamError, XStreamWarning
     from xstreamcast.plan.explain.explanation import explain
@@ -50,6 +50,8 @@ _HOMES: Final = {
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
+        from importlib import import_module
+
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'xstreamcast' has no attribute {name!r}")
 

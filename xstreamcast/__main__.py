@@ -1,5 +1,5 @@
 """``python -m xstreamcast`` is ``xcast``."""
 
-from xstreamcast.cli import main
+from xstreamcast.start import main
 
 main()

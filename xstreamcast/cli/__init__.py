@@ -47,7 +47,7 @@ def _app() -> Any:
 
 def _help(command: Callable[..., None]) -> str:
     """What a command's text says, a line for each paragraph: they are as wide as the terminal is."""
-    import re  # here and not above: until `main` begins, Ctrl-C is Python's own, with a traceback
+    import re
     from inspect import cleandoc
 
     paragraphs = cleandoc(command.__doc__ or "").split("\n\n")

@@ -19,6 +19,8 @@ from functools import partial
 from types import FrameType
 from typing import Any, Final, TypeVar
 
+from xstreamcast.start import stop
+
 T = TypeVar("T")
 
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -95,7 +97,7 @@ def interruptible(*, last: bool = False) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    usual = (signal.SIG_DFL, signal.default_int_handler)
+    usual = (signal.SIG_DFL, signal.default_int_handler, stop)
     before = {number: handler for number in ENDING if (handler := signal.getsignal(number)) in usual}
     if not before:  # it is so already
         yield

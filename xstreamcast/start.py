@@ -1,0 +1,34 @@
+"""The start of ``xcast``. Nothing is imported here that takes time, so Ctrl-C may come while its modules are read in.
+
+What Python does before this file is read (its own start, the few lines of the script that an installer makes) is not
+ours: Ctrl-C shows a traceback there.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import NoReturn
+
+
+def stop(_: int = 0, __: FrameType | None = None) -> NoReturn:
+    """End the process at once, as an interrupted command ends: nothing has begun that is to be undone."""
+    os.write(2, b"xcast: interrupted\n")
+    os._exit(130)
+
+
+def main() -> None:
+    """The entry point of ``xcast``."""
+    try:
+        import signal
+
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored
+            signal.signal(signal.SIGINT, stop)
+    except KeyboardInterrupt:
+        stop()
+    from xstreamcast.cli import main as run
+
+    run()
