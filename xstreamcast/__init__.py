@@ -10,6 +10,7 @@ The public face is small, and imported when first used:
 * :func:`fragment`         a document → a stream of fragments
 * :func:`materialise`      a stream of fragments → the document it describes, T(γ)
 * :func:`infer_structure`  documents → their tag structure
+* :func:`limit_depth`      how many elements of a document may be within each other
 
 What goes wrong is an :class:`XStreamError`, with a ``code``, a ``place`` and a ``hint``; what can hardly be meant, and
 what was put aside, a warning of Python's, :class:`XStreamWarning`.
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from xstreamcast.cast import fragment, infer_structure, materialise
     from xstreamcast.errors import XStreamError, XStreamWarning
+    from xstreamcast.model.depth import limit_depth
     from xstreamcast.plan.explain.explanation import explain
     from xstreamcast.run.continuous.query import continuous, continuous_many
     from xstreamcast.run.query import compile, query, query_many
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "XStreamError", "XStreamWarning", "compile", "continuous", "continuous_many", "explain", "fragment",
-    "infer_structure", "materialise", "query", "query_many",
+    "infer_structure", "limit_depth", "materialise", "query", "query_many",
 ]  # fmt: skip
 
 _HOMES: Final = {
@@ -44,6 +46,7 @@ _HOMES: Final = {
     "explain": "xstreamcast.plan.explain.explanation",
     "fragment": "xstreamcast.cast",
     "infer_structure": "xstreamcast.cast",
+    "limit_depth": "xstreamcast.model.depth",
     "materialise": "xstreamcast.cast",
 }
 

@@ -105,7 +105,9 @@ class UnsupportedError(XQueryError, NotImplementedError):
 
 
 class XMLError(XStreamError, ValueError):
-    """XSC0001: the input is not well-formed XML, or uses what we refuse (external entities, expansion bombs)."""
+    """XSC0001: the input is not well-formed XML, or uses what we refuse (external entities, expansion bombs).
+
+    XSC0007: it is too deep."""
 
 
 class WireError(XStreamError, ValueError):
@@ -136,6 +138,7 @@ _BY_CODE: dict[str, type[XStreamError]] = {
     "XPDY0050": XQueryTypeError,
     "XSC0001": XMLError,
     "XSC0006": FileError,
+    "XSC0007": XMLError,
 }
 
 _BY_PREFIX: tuple[tuple[str, type[XStreamError]], ...] = (

@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 from xml.parsers import expat
 
 from xstreamcast.errors import Place, XStreamError, error
+from xstreamcast.model.depth import deepest, too_deep
 from xstreamcast.model.structure import TYPES, Structure, Tag, TagType
 from xstreamcast.model.time import parse_instant
 from xstreamcast.scan.encoding import open_input as open_file
@@ -69,6 +70,7 @@ class _Summary:
         outer: list[_Seen | None] = []
         starts: list[int] = []
         met: list[set[_Seen] | None] = [None]
+        most = deepest()
 
         def start(name: str, attributes: dict[str, str]) -> None:
             if stack:
@@ -89,6 +91,8 @@ class _Summary:
             if "vtFrom" in attributes and _is_lifespan(attributes):
                 seen.timed += 1
                 seen.instants += attributes["vtFrom"] == attributes["vtTo"]
+            if len(stack) >= most:
+                raise too_deep(Place(source, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1))
             stack.append(seen)
             outer.append(above.get(name))
             above[name] = seen

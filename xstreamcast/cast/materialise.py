@@ -23,6 +23,7 @@ from xstreamcast.cast.regions import Filling, Region, Regions, Report
 from xstreamcast.errors import error
 from xstreamcast.model.change import ROOT
 from xstreamcast.model.content import Hole, Mutable, Opened, Piece, TopTag, declarations, without_lifespan
+from xstreamcast.model.depth import deepest, too_deep
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.findings import Findings
 from xstreamcast.model.fragment import Arrival
@@ -133,6 +134,8 @@ class _Splice:
                 steps = self.enter(step)
                 if not isinstance(steps, bytes):
                     if steps is not None:
+                        if len(stack) > deepest():
+                            raise too_deep(within=f": region {step.id} is in so many others")
                         stack.append(steps)
                     continue
                 step = steps

@@ -55,19 +55,36 @@ def _help(command: Callable[..., None]) -> str:
 
 
 def _guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that a user may interrupt, and the reader of its output leave (``| head``)."""
+    """A command that a user may interrupt, and the reader of its output leave (``| head``); with ``--max-depth``."""
+    import inspect
+
+    import typer
+
+    from xstreamcast.model.depth import DEFAULT, VARIABLE, limit_depth
+
+    help_text = "How many elements of a document may be within each other; more is XSC0007."
+    option = typer.Option(DEFAULT, "--max-depth", min=1, envvar=VARIABLE, show_envvar=False, help=help_text)
+    own = inspect.signature(command, eval_str=True)
+    added = inspect.Parameter("max_depth", inspect.Parameter.KEYWORD_ONLY, default=option, annotation=int)
 
     @wraps(command)
-    def run(*args: Any, **options: Any) -> None:
+    def run(*args: Any, max_depth: int, **options: Any) -> None:
         from xstreamcast.cli.interrupts import released
         from xstreamcast.cli.terminal import readers_may_leave
 
+        before = limit_depth(max_depth)
         try:
             with released(), readers_may_leave():
                 command(*args, **options)
         except KeyboardInterrupt:
             _interrupted()
+        finally:
+            limit_depth(before)
 
+    changed: Any = run
+    changed.__signature__ = own.replace(parameters=[*own.parameters.values(), added])
+    changed.__annotations__ = {**{name: one.annotation for name, one in own.parameters.items()}, "max_depth": int}
+    del changed.__wrapped__
     return run
 
 

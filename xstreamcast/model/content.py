@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 from xml.parsers import expat
 
 from xstreamcast.errors import Place, XStreamError, error
+from xstreamcast.model.depth import deepest, too_deep
 from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.structure import Structure
 from xstreamcast.scan.normalise import escape_attribute, parse_fault
@@ -312,6 +313,7 @@ class _Cutter:
         self.updates: list[Update] = []
         self.cursor = 0  # all before it is in pieces
         self.depth = -1  # elements open, not counting regions; -1 until the wrapper opens
+        self.opened = 0  # elements open, whatever they are
         self.pieces: list[list[Piece]] = [[]]  # of the content, and of every mutable region open in it
         self.regions: list[tuple[int, int | None, Mapping[str, str] | None, bool]] = []
         self.holes: list[str] = []  # bare ones, whose end tags are not the content's
@@ -362,6 +364,10 @@ class _Cutter:
         if self.depth < 0:
             self.depth = 0
             return
+        self.opened += 1
+        if self.opened > deepest():
+            fault = too_deep()
+            raise self.fault(fault.message, hint=fault.hint, code=fault.code)
         declared = self.declared
         if declared:
             self.declared = {}
@@ -450,6 +456,7 @@ class _Cutter:
         self.updates.append(Update(kind, attributes, self.data[begin:end], dict(self.scope), at, begin - at))
 
     def end(self, name: str) -> None:
+        self.opened -= 1
         if self.lifting:
             self.lifting -= 1
             if not self.lifting:

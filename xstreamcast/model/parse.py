@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from xstreamcast.errors import Place, XStreamError, error, missing_file
 from xstreamcast.model.build import TreeBuilder, simple_content
+from xstreamcast.model.depth import deepest, too_deep
 from xstreamcast.model.names import (
     ATTRIBUTE,
     COMMENT,
@@ -39,20 +40,31 @@ _attributes: dict[str, tuple[int, int]] = {}
 """Expat's names that have been met: the ids of name and prefix."""
 
 
+class _Deep(Exception):
+    """An element in too many others."""
+
+
 class _Outside(Exception):
     """An entity that is not in the document."""
 
 
 def parse(
-    source: str | bytes | BinaryIO, base_uri: str | None = None, document_uri: str | None = None, name: str = ""
+    source: str | bytes | BinaryIO,
+    base_uri: str | None = None,
+    document_uri: str | None = None,
+    name: str = "",
+    wrapped: int = 0,
 ) -> Node:
-    """The document node of XML text (str), bytes in any encoding, or an open binary file; errors call it ``name``."""
+    """The document node of XML text (str), bytes in any encoding, or an open binary file; errors call it ``name``.
+
+    ``wrapped``: so many of its outermost elements are ours, and do not count as levels.
+    """
     import pyexpat
 
     name = name or document_uri or base_uri or ""
     tree = Tree(base_uri, document_uri)
     parser = pyexpat.ParserCreate("utf-8" if isinstance(source, str) else None, _SEPARATOR)
-    finish, unclosed = _attach(parser, tree)
+    finish, unclosed = _attach(parser, tree, deepest() + wrapped)
     chunks: Iterable[bytes]
     if isinstance(source, str):
         chunks = (source.encode("utf-8", "surrogatepass"),)
@@ -67,6 +79,8 @@ def parse(
         parser.Parse(b"", True)
     except pyexpat.ExpatError as failure:
         raise parse_fault(failure, name, unclosed=unclosed()) from None
+    except _Deep:
+        raise too_deep(Place(name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)) from None
     except _Outside as entity:
         place = Place(name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
         hint = "external entities and DTDs are not read"
@@ -82,7 +96,7 @@ def parse_forest(text: str | bytes, base_uri: str | None = None, document_uri: s
     ['a', 'c', 'd']
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    wrapper = parse(b"<forest>" + data + b"</forest>", base_uri, document_uri).children()
+    wrapper = parse(b"<forest>" + data + b"</forest>", base_uri, document_uri, wrapped=1).children()
     if len(wrapper) != 1:
         raise error("XSC0001", "the content ends what it did not begin", Place(document_uri or base_uri or ""))
     builder = TreeBuilder(base_uri, document_uri)
@@ -197,7 +211,7 @@ def _known(names: dict[str, tuple[int, int]], node_kind: int, raw: str) -> tuple
     return ids
 
 
-def _attach(parser: Any, tree: Tree) -> tuple[Callable[[], None], Callable[[], str]]:
+def _attach(parser: Any, tree: Tree, most: int) -> tuple[Callable[[], None], Callable[[], str]]:
     """Set handlers that append rows to a tree; the functions returned end the document and name what is open.
 
     No handler refers to the parser: what is made here goes when the parser goes, without the help of a collector.
@@ -226,6 +240,8 @@ def _attach(parser: Any, tree: Tree) -> tuple[Callable[[], None], Callable[[], s
         add_up(row - stack[-1])
         add_size(0)
         add_value("")
+        if len(stack) > most:
+            raise _Deep
         stack.append(row)
         if declared:
             tree.namespaces[row] = dict(declared)

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from xstreamcast.errors import Place, XStreamError, error
+from xstreamcast.model.depth import deepest, too_deep
 from xstreamcast.model.names import DOCUMENT
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.automaton import Automaton
@@ -94,8 +95,11 @@ class InternalSubset(Exception):
 class TableScanner:
     """The state of one scan: registers, stack, outputs; the symbols of its input."""
 
-    def __init__(self, automaton: Tables, name: str = "<input>", rows: int = 1 << 14, whole: bool = True) -> None:
+    def __init__(
+        self, automaton: Tables, name: str = "<input>", rows: int = 1 << 14, whole: bool = True, wrapped: int = 0
+    ) -> None:
         self.automaton = automaton
+        self.deepest = deepest() + wrapped  # elements that are ours are not counted
         self.whole = whole  # whether a tree of the document node stays until the end
         self.symbols = Symbols(automaton.classify)
         self.name = name
@@ -109,7 +113,7 @@ class TableScanner:
         automaton.visits[:] = 0
         self.regs = np.zeros(t.REGISTERS, np.int64)
         self.regs[t.TEXT] = -1
-        self.stack = np.zeros(64 * LEVEL_WORDS, np.int64)
+        self.stack = np.zeros(min(64, self.deepest + 1) * LEVEL_WORDS, np.int64)
         self.stack[STATE] = DOCUMENT_STATE
         self.stack[RECORD] = self.stack[ROW] = -1
         self.scratch = np.zeros(32 * t.A_WORDS, np.int64)
@@ -195,7 +199,7 @@ class TableScanner:
             elif status == t.NEW_TARGET:
                 symbols.add_target(two)
             elif status == t.DEEP:
-                self.stack = _doubled(self.stack)
+                self._deepen(b)
             elif status == t.WIDE:
                 self.scratch = _doubled(self.scratch)
             elif status == t.FULL_TREE:
@@ -205,6 +209,13 @@ class TableScanner:
         except SymbolError as fault:
             at = one if status in (t.NEW_NAME, t.NEW_DECLARATION) else int(regs[t.ERROR_AT])
             raise self.fault(b, at, str(fault)) from None
+
+    def _deepen(self, b: Bytes) -> None:
+        """Twice the room for levels, or as many as a document may have."""
+        levels = len(self.stack) // LEVEL_WORDS
+        if levels > self.deepest:
+            raise too_deep(self.place(b, int(self.regs[t.ERROR_AT])))
+        self.stack = np.resize(self.stack, min(2 * levels, self.deepest + 1) * LEVEL_WORDS)
 
     def _enlarge_tree(self, b: Bytes) -> None:
         """Twice the room for trees; if the tree is the whole document, what it will take to judge by what it took."""
@@ -254,15 +265,18 @@ class TableScanner:
     # ---------------------------------------------------------------------------------------------- errors
 
     def fault(self, b: Bytes, at: int, message: str, hint: str = "") -> XStreamError:
-        """The error at a position of the buffer, with its byte offset, line and column in the input."""
+        """The error at a position of the buffer."""
+        return error("XSC0001", message, self.place(b, at), hint)
+
+    def place(self, b: Bytes, at: int) -> Place:
+        """A position of the buffer: its byte offset, line and column in the input."""
         feeds, characters = 0, self.column
         for start in range(0, at, STEP):  # in steps, for what is before may be far more than memory
             piece = bytes(b[start : min(at, start + STEP)])
             line = piece.rfind(b"\n") + 1
             feeds += piece.count(b"\n")
             characters = _characters(piece[line:]) + (0 if line else characters)
-        place = Place(self.name, self.lines + feeds + 1, characters + 1, self.offset + at)
-        return error("XSC0001", message, place, hint)
+        return Place(self.name, self.lines + feeds + 1, characters + 1, self.offset + at)
 
     # ---------------------------------------------------------------------------------------------- handing over
 
@@ -362,5 +376,7 @@ class Scanner(TableScanner):
 
     automaton: Automaton
 
-    def __init__(self, automaton: Automaton, name: str = "<input>", rows: int = 1 << 14, whole: bool = True) -> None:
-        super().__init__(automaton, name, rows, whole)
+    def __init__(
+        self, automaton: Automaton, name: str = "<input>", rows: int = 1 << 14, whole: bool = True, wrapped: int = 0
+    ) -> None:
+        super().__init__(automaton, name, rows, whole, wrapped)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import error
+from xstreamcast.model.depth import DEFAULT, VARIABLE, deepest
 from xstreamcast.spark.package import archive, executor_settings
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ def session(
         java_options = f'"-Djava.io.tmpdir={scratch}"'
     if running is None and not master.startswith("local"):
         settings |= executor_settings(archive(scratch))
+    if deepest() != DEFAULT:
+        settings[f"spark.executorEnv.{VARIABLE}"] = str(deepest())
     settings |= conf
     for key, value in settings.items():
         builder = builder.config(key, value)

@@ -91,7 +91,7 @@ class Grove:
         """The tree of a small content, its wrapper in row 1, on which the namespaces ``around`` it are declared."""
         self.parsed += 1
         wrap = _WRAP if not around else _WRAP[:-1] + declarations(around) + b">"
-        tree: Tree = parse(wrap + data + b"</w>")[0]
+        tree: Tree = parse(wrap + data + b"</w>", wrapped=1)[0]
         return tree
 
     def plant(self, filling: Filling, tree: Tree, length: int) -> Grown:
@@ -150,7 +150,7 @@ class Grove:
 
         self.parsed += len(batch)
         data = b"".join((_MANY, _NEXT.join([content for _, content in batch]), b"</w></ws>"))
-        tree = parse_tree(data)
+        tree = parse_tree(data, wrapped=2)
         grown = self._take(tree, len(data))
         grown.fillings = len(batch)
         size, row = tree.size, 2

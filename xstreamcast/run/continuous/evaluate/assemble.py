@@ -6,6 +6,7 @@ is a batch document (``scan/documents.py``) with one record in it, so that the p
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.model.build import TreeBuilder
@@ -138,7 +139,7 @@ def _assembled(member: Member, route: Route, content: bool = True) -> tuple[Tree
     row = len(builder.tree)
     tree, base = member.mount.tree
     assembly = _Assembly(builder, route, member.unit)
-    assembly.element(member.mount, tree, base, base + member.row, member.state, content)
+    _run(assembly.element(member.mount, tree, base, base + member.row, member.state, content))
     builder.tree.seams = assembly.seams
     return builder.finish(), row
 
@@ -148,7 +149,7 @@ def whole_document(root: Occurrence, route: Route) -> Tree:
     builder = TreeBuilder()
     builder.start_document()
     assembly = _Assembly(builder, route, route.document)
-    assembly.occurrence(root)
+    _run(assembly.occurrence(root))
     builder.tree.seams = assembly.seams
     return builder.finish()
 
@@ -169,6 +170,20 @@ def _undoes(builder: TreeBuilder, tree: Tree, row: int) -> bool:
     return bool(made.namespaces) and "" in made.in_scope(builder.here) and "" not in tree.in_scope(row)
 
 
+Work = Iterator["Work"]
+"""Some work, which gives the work that is to be done before it goes on: the depth of a document is not Python's."""
+
+
+def _run(work: Work) -> None:
+    stack = [work]
+    while stack:
+        for more in stack[-1]:
+            stack.append(more)
+            break
+        else:
+            stack.pop()
+
+
 class _Assembly:
     """One copy of what a unit reads. ``passed``: something was left out since the last text.
 
@@ -185,7 +200,7 @@ class _Assembly:
         self.passed = False
         self.seams: list[Seam] = []
 
-    def element(self, mount: Mount, tree: Tree, base: int, row: int, state: int, content: bool = True) -> None:
+    def element(self, mount: Mount, tree: Tree, base: int, row: int, state: int, content: bool = True) -> Work:
         builder, route, unit = self.builder, self.route, self.unit
         whole = unit in route.role(state).whole
         lifespan = mount.lifespan if row - tree.up[row] == base else None  # of a top element: in the wrapper
@@ -208,10 +223,10 @@ class _Assembly:
             for name, prefix_id, value in lifespan_attributes(lifespan):
                 builder.put_attribute(name, value, prefix_id)
         if content:
-            self.children(mount, tree, base, row, state)
+            yield self.children(mount, tree, base, row, state)
         builder.end()
 
-    def children(self, mount: Mount, tree: Tree, base: int, row: int, state: int) -> None:
+    def children(self, mount: Mount, tree: Tree, base: int, row: int, state: int) -> Work:
         route, unit = self.route, self.unit
         role = route.role(state)
         whole = unit in role.whole
@@ -230,13 +245,13 @@ class _Assembly:
                 if unit in role.reads and child - base in mount.holes:
                     held = mount.holes[child - base]
                     if whole:
-                        self.sew(held.id, held)
+                        yield self.sew(held.id, held)
                     else:
-                        self.occurrence(held)
+                        yield self.occurrence(held)
             else:
                 to = route.element(state, tree.name[child])
                 if to != DEAD and unit in route.role(to).reads:
-                    self.element(mount, tree, base, child, to)
+                    yield self.element(mount, tree, base, child, to)
                 else:
                     self.passed = True
 
@@ -255,21 +270,21 @@ class _Assembly:
                     del seams[_opening(seams, at)]
                     at -= 1
 
-    def sew(self, known: Sewn, held: Occurrence | Mount) -> None:
+    def sew(self, known: Sewn, held: Occurrence | Mount) -> Work:
         """What a hole holds, or one of several fillings side by side in it, and where that begins and ends."""
         seams, made, here = self.seams, self.builder.tree, self.builder.here
         position, before = len(made), made.value[-1]
         seams.append((position, here, known))
         if isinstance(held, Mount):
-            self.mount(held)
+            yield self.mount(held)
         else:
-            self.occurrence(held, sewn=True)
+            yield self.occurrence(held, sewn=True)
         if made.value[position - 1] is before:
             seams.append((len(made), here, None))
         else:  # it begins in the text before it
             del seams[_opening(seams, len(seams))]
 
-    def occurrence(self, occurrence: Occurrence, sewn: bool = False) -> None:
+    def occurrence(self, occurrence: Occurrence, sewn: bool = False) -> Work:
         """What is seen at a place. ``sewn``: versions, events, and what stands beside it, have seams of their own."""
         several = bool(occurrence.before or occurrence.after)
         for place in side_by_side(occurrence):
@@ -278,13 +293,13 @@ class _Assembly:
                     mark_hole(self.builder.tree, self.builder.here, place.open)
                 for mount in sorted(place.mounts.values(), key=_key):
                     if sewn and (several or mount.lifespan is not None):
-                        self.sew((place.id, *mount.key), mount)
+                        yield self.sew((place.id, *mount.key), mount)
                     else:
-                        self.mount(mount)
+                        yield self.mount(mount)
 
-    def mount(self, mount: Mount) -> None:
+    def mount(self, mount: Mount) -> Work:
         tree, base = mount.tree
-        self.children(mount, tree, base, base, mount.occurrence.state)
+        return self.children(mount, tree, base, base, mount.occurrence.state)
 
 
 def _opening(seams: list[Seam], end: int) -> int:
