@@ -62,7 +62,7 @@ def in_order_of_sets(checked: BuildResult) -> Iterator[str]:
             if kind is not None:
                 sets[each.line, each.column, each.end_line, each.end_column] = kind
         text = Path(state.path).read_text(encoding="utf-8")
-        where = Path(state.path).relative_to(Path.cwd())
+        where = Path(state.path).resolve().relative_to(Path.cwd())
         for line in sorted(Orders(sets).lines(ast.parse(text))):
             yield f"{where}:{line}: error: in the order of a set: {text.splitlines()[line - 1].strip()}"
 
