@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from law_case import Step
 from motion_law import step_rows
@@ -27,7 +28,7 @@ from xstreamcast.spark.motion.association_spread import spread
 from xstreamcast.spark.motion.replica import Job
 from xstreamcast.spark.motion.state_log import Row
 
-COMPACTING = {"compact_bytes": 1000, "compact_blobs": 2}
+COMPACTING: dict[str, Any] = {"compact_bytes": 1000, "compact_blobs": 2}
 
 
 class OneKey:

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Literal
 
+from xstreamcast.operators.aggregates import AGGREGATES, Aggregate
+
 if TYPE_CHECKING:
     from xstreamcast.lang import ast
     from xstreamcast.scan.automaton import Target
@@ -57,9 +59,14 @@ class Concat:
 class Reduce:
     """Δ: ``fn:function(items, argument)``."""
 
-    function: Literal["count", "sum", "avg", "min", "max", "exists", "empty", "distinct-values", "string-join"]
+    function: str
+    """One of :data:`~xstreamcast.operators.aggregates.AGGREGATES`."""
     argument: ast.Expr | None = None
     """``sum``'s zero, ``string-join``'s separator, a collation: an expression without documents in it."""
+
+    @property
+    def aggregate(self) -> Aggregate:
+        return AGGREGATES[self.function]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +235,7 @@ Reduction = Concat | Reduce | Slice | Fold | Group | Sort | Gather | Rank | Wind
 
 def reads_items(reduction: Reduction) -> bool:
     """Whether a reduction looks at its items; one that counts them does not."""
-    return not (isinstance(reduction, Reduce) and reduction.function in ("count", "exists", "empty"))
+    return not (isinstance(reduction, Reduce) and reduction.aggregate.counts)
 
 
 def in_parts(reduction: Reduction) -> bool:
@@ -242,7 +249,7 @@ def in_parts(reduction: Reduction) -> bool:
 
 def is_weak(reduction: Reduction) -> bool:
     """Whether a reduction only tells that something is there: often it is about one child."""
-    return isinstance(reduction, Reduce) and reduction.function in ("exists", "empty")
+    return isinstance(reduction, Reduce) and reduction.aggregate.weak
 
 
 # ------------------------------------------------------------------------------------------------- units

@@ -22,6 +22,7 @@ from xstreamcast.lang.ast import NOWHERE, Expr, Span
 from xstreamcast.lang.printer import to_xquery
 from xstreamcast.lang.walk import children, descendants, rebuild
 from xstreamcast.model.namespaces import FN, STREAM
+from xstreamcast.operators.aggregates import AGGREGATES
 from xstreamcast.plan import algebra
 from xstreamcast.plan.algebra import Plan, Strategy, Unit, VarName
 from xstreamcast.plan.sources import source_of
@@ -61,12 +62,7 @@ CLASSES: Final[Mapping[Symbol, tuple[Blocking, State, Changelog]]] = {
 }
 """What an operator is unless its place in the plan says otherwise."""
 
-REDUCTIONS: Final = frozenset(
-    {
-        *("count", "sum", "avg", "min", "max", "exists", "empty", "distinct-values", "string-join"),
-        *("fold-left", "fold-right"),
-    }
-)
+REDUCTIONS: Final = frozenset({*AGGREGATES, "fold-left", "fold-right"})
 CONSTRUCTORS: Final = (
     *(ast.DirectElement, ast.ComputedElement, ast.ComputedAttribute, ast.ComputedDocument, ast.ComputedText),
     *(ast.MapConstructor, ast.SquareArray, ast.CurlyArray),
@@ -435,7 +431,7 @@ def bound(made: Operator, variable: str) -> Operator:
 
 def is_unseen(unit: Unit) -> bool:
     """Whether a unit only asks whether its nodes are there, or how many."""
-    counts = isinstance(unit.reduction, algebra.Reduce) and unit.reduction.function in ("count", "exists", "empty")
+    counts = isinstance(unit.reduction, algebra.Reduce) and unit.reduction.aggregate.counts
     return unit.path is not None and counts
 
 

@@ -19,7 +19,7 @@ from xstreamcast.model.convert import atomize
 from xstreamcast.model.function import Array, FunctionItem
 from xstreamcast.model.lexical import parse_double
 from xstreamcast.model.types import NUMERIC, TEXTUAL, describe
-from xstreamcast.run.reductions import State
+from xstreamcast.operators.state import State
 from xstreamcast.run.runtime.values import group_hash, group_value
 
 if TYPE_CHECKING:

@@ -21,12 +21,13 @@ from xstreamcast.model.atomic import Item
 from xstreamcast.model.build import TreeBuilder
 from xstreamcast.model.serialise import Markup
 from xstreamcast.model.tree import Node
+from xstreamcast.operators.aggregates import Counted
 from xstreamcast.plan.algebra import Concat, Pass, Plan, Slice, Source, Strategy, Unit, VarName
 from xstreamcast.run.asking import Whole, asked, counted_units, cuts_of
 from xstreamcast.run.evaluate import Executable
 from xstreamcast.run.growing import growing_units, opened
 from xstreamcast.run.inputs import Scannable, Scanning, rewound, spooled, start_of, twice
-from xstreamcast.run.reductions import Counted, Kept, Sliced
+from xstreamcast.run.reductions import Kept, Sliced
 from xstreamcast.run.units import Cut, Evaluation, Parts, UnitCode, UnitRun, codes_of
 
 if TYPE_CHECKING:

@@ -20,9 +20,10 @@ from xstreamcast.lang.walk import descendants
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.namespaces import FN, XS
 from xstreamcast.model.tree import Node
+from xstreamcast.operators.state import State
 from xstreamcast.plan.algebra import PLAN, Concat, Fold, Group, Nest, Plan, Reduce, Slice, Unit, VarName
 from xstreamcast.run.evaluate import EvaluationContext, Executable
-from xstreamcast.run.reductions import Folded, Sliced, State, state_of
+from xstreamcast.run.reductions import Folded, Sliced, state_of
 from xstreamcast.run.sharing import Shared, share
 
 if TYPE_CHECKING:
@@ -35,9 +36,11 @@ _ITEM: Final = ast.SequenceType(ast.AnyItem())
 _ELEMENT: Final = ast.SequenceType(ast.ElementTest())
 _NODE: Final = ast.SequenceType(ast.KindTest("node"))
 _FUNCTION: Final = ast.SequenceType(ast.FunctionTest())
-_INTEGER: Final = ast.SequenceType(ast.AtomicType(ast.Name("xs", "integer", XS)))
-_BOOLEAN: Final = ast.SequenceType(ast.AtomicType(ast.Name("xs", "boolean", XS)))
-_TYPES: Final = {"count": _INTEGER, "exists": _BOOLEAN, "empty": _BOOLEAN}
+
+
+def atomic_type(name: str, occurrence: str) -> ast.SequenceType:
+    """Values of a type of xs."""
+    return ast.SequenceType(ast.AtomicType(ast.Name("xs", name, XS)), occurrence)
 
 
 def plan_name(variable: VarName) -> ast.Name:
@@ -108,7 +111,7 @@ def _declaration(variable: VarName, declared: ast.SequenceType | None) -> ast.Va
 def value_type(unit: Unit) -> ast.SequenceType | None:
     """The type of the one item a unit's value always is; None where it is a sequence."""
     if isinstance(unit.reduction, Reduce):
-        return _TYPES.get(unit.reduction.function)
+        return atomic_type(*unit.reduction.aggregate.result) if unit.reduction.aggregate.counts else None
     return _FUNCTION if isinstance(unit.reduction, Group) else None
 
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xstreamcast.run.continuous.adjust.order import COUNT, Entry, Monoid, Sequence
+from xstreamcast.operators.monoid import COUNT, Monoid
+from xstreamcast.run.continuous.adjust.order import Entry, Sequence
 
 SMALLEST: Monoid[float] = Monoid(math.inf, min)
 JOINED: Monoid[str] = Monoid("", lambda a, b: a + b)

@@ -11,7 +11,8 @@ from test_runs_law import Held, written
 
 import xstreamcast
 from xstreamcast.model.change import Change, Fill, Hide, Replace
-from xstreamcast.run.continuous.adjust.order import COUNT, WIDTH, Entry, Monoid, Sequence
+from xstreamcast.operators.monoid import COUNT, Monoid
+from xstreamcast.run.continuous.adjust.order import WIDTH, Entry, Sequence
 from xstreamcast.run.continuous.arrive import inflow
 from xstreamcast.run.continuous.associate.runs import Run
 from xstreamcast.run.continuous.evaluate.bulk import Bulk

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _FORWARD: Final = (ast.ForClause, ast.LetClause, ast.WhereClause)
 _DOWN: Final = ("child", "descendant", "descendant-or-self", "attribute", "self")
-_SUMMED: Final = frozenset(("count", "sum", "avg", "min", "max", "exists", "empty"))
 
 
 def collected(work: Decomposition, e: ast.FLWOR, chosen: Slice | None = None) -> ast.Expr | None:
@@ -158,7 +157,8 @@ class Columns:
             form = self.work.forms.of(e)
             if form is not None:
                 items, reduction, after = form
-                summed = isinstance(reduction, Reduce) and reduction.function in _SUMMED and reduction.argument is None
+                aggregate = reduction.aggregate if isinstance(reduction, Reduce) and not reduction.argument else None
+                summed = aggregate is not None and not aggregate.ordered
                 shared = self._below(items) and not (self.nests and goes_deep(items))
                 if summed and (isinstance(items, ast.VarRef) or shared):
                     return after(self._column(items, cast(Reduce, reduction)))

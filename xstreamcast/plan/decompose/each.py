@@ -52,7 +52,6 @@ _SIDEWAYS: Final = frozenset(("self", "attribute"))
 _UPWARD: Final = frozenset(("self", "attribute", "parent", "ancestor", "ancestor-or-self"))
 _SHARED_OUT: Final = frozenset(("self", "attribute", "child"))
 """Axes on which no two nodes lead to the same one."""
-_ANY_ORDER: Final = frozenset(("count", "exists", "empty", "sum", "avg", "min", "max"))
 
 
 def each_of(work: Decomposition, spread: Spread, lets: tuple[ast.LetClause, ...], reduction: Reduction) -> Nest | None:
@@ -219,7 +218,7 @@ def _in_order(e: ast.Expr, record: VarName, reduction: Reduction) -> bool:
         return False
     if steps and _is_atomic(steps[-1]):
         steps.pop()
-    unordered = isinstance(reduction, Reduce) and reduction.function in _ANY_ORDER
+    unordered = isinstance(reduction, Reduce) and not reduction.aggregate.ordered
     axes = _SHARED_OUT if unordered else _SIDEWAYS
     return all(isinstance(step, ast.AxisStep) and step.axis in axes for step in steps)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Literal, cast
+from typing import Final, cast
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import children, rebuild
 from xstreamcast.model.namespaces import FN
+from xstreamcast.operators.aggregates import AGGREGATES
 from xstreamcast.plan.algebra import Reduce, Reduction, Slice
 from xstreamcast.plan.decompose.folds import Convert, fold_of, last_item
 from xstreamcast.plan.passes.dependence import navigates
@@ -15,11 +16,6 @@ from xstreamcast.plan.passes.open_root import is_root_element
 from xstreamcast.plan.passes.shapes import boolean, is_fn, nodes, slice_of
 from xstreamcast.plan.passes.variables import Names
 
-Function = Literal["count", "sum", "avg", "min", "max", "exists", "empty", "distinct-values", "string-join"]
-_ARITIES: Final = {
-    **dict.fromkeys(("count", "avg", "exists", "empty"), (1,)),
-    **dict.fromkeys(("sum", "min", "max", "distinct-values", "string-join"), (1, 2)),
-}
 _TRUE: Final = ast.FunctionCall(ast.Name("fn", "true", FN))
 
 Form = tuple[ast.Expr, Reduction, Callable[[ast.Expr], ast.Expr]]
@@ -112,8 +108,8 @@ def _quantified(e: ast.Quantified) -> Form:
 
 def _call(e: ast.FunctionCall, convert: Convert, following: bool) -> Form | None:
     local, args = e.name.local, e.args
-    if local in _ARITIES and len(args) in _ARITIES[local]:
-        return args[0], Reduce(cast(Function, local), args[1] if len(args) == 2 else None), _as_it_is
+    if _is_aggregate(e):
+        return args[0], Reduce(local, args[1] if len(args) == 2 else None), _as_it_is
     if local in ("not", "boolean") and len(args) == 1 and nodes(args[0]):
         return args[0], Reduce("empty" if local == "not" else "exists"), _as_it_is
     if local == "head" and len(args) == 1:
@@ -126,6 +122,10 @@ def _call(e: ast.FunctionCall, convert: Convert, following: bool) -> Form | None
         return args[0], Slice(max(first, 1), last), _as_it_is
     folded = fold_of(e, convert, following)
     return None if folded is None else (folded.items, folded.fold, folded.after)
+
+
+def _is_aggregate(e: ast.FunctionCall) -> bool:
+    return e.name.uri == FN and e.name.local in AGGREGATES and len(e.args) in AGGREGATES[e.name.local].arities
 
 
 def _filter(e: ast.Filter) -> Form | None:
@@ -176,7 +176,7 @@ def known_everywhere(e: ast.Expr, reads: Callable[[ast.Node], bool]) -> bool:
 
 def over_parts(e: ast.Expr, reads: Callable[[ast.Node], bool]) -> ast.Expr | None:
     """An aggregate of a sequence of parts, as one of the parts' aggregates: ``count((a, b))`` is a sum of counts."""
-    if not isinstance(e, ast.FunctionCall) or e.name.uri != FN or len(e.args) not in _ARITIES.get(e.name.local, ()):
+    if not isinstance(e, ast.FunctionCall) or not _is_aggregate(e):
         return None
     parts = e.args[0]
     if not isinstance(parts, ast.Sequence) or len(parts.items) < 2 or not reads(parts):

@@ -8,7 +8,7 @@ the counts. The body is evaluated with their values.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, cast
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants, rebuild
@@ -26,8 +26,6 @@ from xstreamcast.plan.projection.project import project
 if TYPE_CHECKING:
     from xstreamcast.plan.decompose.distributed import Spread
     from xstreamcast.plan.decompose.units import Decomposition
-
-_FRAMED: Final = frozenset(("count", "sum", "avg", "min", "max", "exists", "empty", "distinct-values", "string-join"))
 
 
 def frame_of(work: Decomposition, spread: Spread, lets: tuple[ast.LetClause, ...]) -> Nest | None:
@@ -164,5 +162,5 @@ class Aggregates:
 
     def _is_framed(self, reduction: Reduction) -> bool:
         if isinstance(reduction, Reduce):
-            return reduction.function in _FRAMED
+            return True
         return self.positions and (isinstance(reduction, Slice) or reduction == last_item())

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from xstreamcast.plan.decompose.units import Decomposition
 
 _TRUE: Final = ast.FunctionCall(ast.Name("fn", "true", FN))
-_ORDERLESS: Final = frozenset(("count", "sum", "avg", "min", "max", "exists", "empty"))
-_THERE: Final = frozenset(("count", "exists", "empty"))
 _OF_MEMBERS: Final = (ast.GeneralComparison, ast.ValueComparison, ast.FunctionCall)
 
 
@@ -44,7 +42,7 @@ def reduced_to(e: ast.Expr, reduction: Concat | Reduce) -> ast.Expr:
     """All that a reduction looks at of its items: that they are there, or their values."""
     if isinstance(reduction, Concat) or e == _TRUE:
         return e
-    return ast.SimpleMap((e, _TRUE), span=e.span) if reduction.function in _THERE else data(e)
+    return ast.SimpleMap((e, _TRUE), span=e.span) if reduction.aggregate.counts else data(e)
 
 
 class Joins:
@@ -178,7 +176,7 @@ class Joins:
         source = loop.clauses[0].source
         assert isinstance(source, ast.Path)
         flat = all(isinstance(step, ast.VarRef) or _goes_one_down(step) for step in source.steps)
-        if not flat and (reduction is None or reduction.function not in _ORDERLESS):
+        if not flat and (reduction is None or reduction.aggregate.ordered):
             return None
         return ast.FLWOR(loop.clauses, ast.Path((loop.result, *after), span=e.span), span=e.span)
 

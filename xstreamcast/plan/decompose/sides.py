@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from xstreamcast.lang import ast
 from xstreamcast.model.namespaces import FN
+from xstreamcast.operators.aggregates import COUNTING
 from xstreamcast.plan.algebra import PLAN, Mark, Rank, Reduce
 from xstreamcast.plan.decompose.rows import FORWARD
 from xstreamcast.plan.decompose.where import FOREIGN, Blocking
@@ -21,7 +22,6 @@ from xstreamcast.plan.passes.shapes import is_fn, is_safe
 if TYPE_CHECKING:
     from xstreamcast.plan.decompose.units import Decomposition
 
-_SUMS: Final = {"count": Reduce("count"), "exists": Reduce("exists"), "empty": Reduce("empty")}
 NESTED: Final = "what comes before or after elements at any depth is not known by its record"
 
 
@@ -29,8 +29,8 @@ def sided(work: Decomposition, e: ast.Expr) -> ast.Expr | None:
     """A choice by marks, and what is made of each chosen element, as a unit; None if it is no choice."""
     summed: Reduce | None = None
     over, loop = e, None
-    if isinstance(e, ast.FunctionCall) and (is_fn(e, "count", 1) or is_fn(e, "exists", 1) or is_fn(e, "empty", 1)):
-        over, summed = e.args[0], _SUMS[e.name.local]
+    if isinstance(e, ast.FunctionCall) and any(is_fn(e, name, 1) for name in COUNTING):
+        over, summed = e.args[0], Reduce(e.name.local)
     elif isinstance(e, ast.FLWOR):
         first = e.clauses[0]
         if not isinstance(first, ast.ForClause) or first.position or first.allowing_empty or first.type:

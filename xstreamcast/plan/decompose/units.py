@@ -22,6 +22,8 @@ from xstreamcast.plan.algebra import (
     VarName,
     Versions,
     Windows,
+    is_weak,
+    reads_items,
 )
 from xstreamcast.plan.decompose.collect import collected
 from xstreamcast.plan.decompose.distributed import Spread, under
@@ -132,7 +134,7 @@ class Decomposition(Residual):
         found = self.forms.of(e)
         if found is not None:
             items, reduction, after = found
-            if is_root_attribute(items) and reduction not in (Reduce("count"), Reduce("exists"), Reduce("empty")):
+            if is_root_attribute(items) and reads_items(reduction):
                 raise Blocking(e, OUTSIDE)  # an aggregate of one attribute at most
             if isinstance(items, ast.If) and self.decided_late(items.condition):
                 # The condition and the items are computed in the same pass, and put together at its end.
@@ -241,7 +243,7 @@ class Decomposition(Residual):
             nest = frame_of(self, spread, lets)
         tests = () if nest is not None or spread.counted is not None else tests_of(spread)
         # That a node is there may be said twice, and so may the first of all: open ancestors need not be in one piece.
-        there = reduction in (Reduce("exists"), Reduce("empty"))
+        there = is_weak(reduction)
         again = there or (reduction == Slice(1, 1) and is_root_attribute(spread.expr))
         apart = self.outer is not None and self.outer.following  # in a frame they are counted where they come
         records = () if spread.bare and again and not apart else spread.cuts

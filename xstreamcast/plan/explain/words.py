@@ -33,19 +33,6 @@ from xstreamcast.scan.path import Path
 NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 LONGEST: Final = 48
 
-KEPT: Final = {
-    "count": "a count",
-    "sum": "a sum",
-    "avg": "an average",
-    "min": "a minimum",
-    "max": "a maximum",
-    "exists": "a yes or no",
-    "empty": "a yes or no",
-    "distinct-values": "the distinct values",
-    "string-join": "the joined text",
-}
-"""What reductions keep."""
-
 PLURALS: Final = {
     "a count": "counts",
     "a sum": "sums",
@@ -245,7 +232,7 @@ def kept(reduction: Concat | Reduce | Slice | Fold | Sort | Gather | Rank | Wind
     """What one reduction keeps."""
     match reduction:
         case Reduce():
-            return KEPT[reduction.function]
+            return reduction.aggregate.keeps
         case Fold():
             return "an accumulator"
         case Slice() if reduction.last is not None:

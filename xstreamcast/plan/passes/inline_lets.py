@@ -9,11 +9,10 @@ is one place. A variable that nobody reads goes: to compute it would take a pass
 
 from __future__ import annotations
 
-from typing import Final
-
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import children, descendants, rebuild, with_body
 from xstreamcast.model.namespaces import FN
+from xstreamcast.operators.aggregates import COUNTING
 from xstreamcast.plan.passes.dependence import (
     Dependence,
     bindings,
@@ -114,14 +113,12 @@ def _is_copied(e: ast.Node, name: VarName) -> bool:
         others = [part for part in children(e) if not any(part is one for one in within)]
         inside = [part for part in parts if not isinstance(part, ast.VarRef)]
         return all(_is_copied(part, name) for part in (*others, *inside))
-    if isinstance(e, ast.FunctionCall) and e.name.uri == FN and e.name.local in _COUNTING and len(e.args) == 1:
+    if isinstance(e, ast.FunctionCall) and e.name.uri == FN and e.name.local in COUNTING and len(e.args) == 1:
         return isinstance(e.args[0], ast.VarRef) or _is_copied(e.args[0], name)
     if isinstance(e, ast.VarRef):
         return e.name.expanded != name
     return all(_is_copied(part, name) for part in children(e))
 
-
-_COUNTING: Final = frozenset(("count", "exists", "empty"))
 
 
 def _flat(node: ast.Node) -> ast.Node:

@@ -18,6 +18,7 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.tree import Node
+from xstreamcast.operators.state import State
 from xstreamcast.plan.algebra import Concat, Fold, Group, Plan, Reduce, Strategy, Unit
 from xstreamcast.run.continuous.adjust.derived import Bodied, Derived, Ordered
 from xstreamcast.run.continuous.adjust.lookup import Key, Lookup
@@ -32,7 +33,7 @@ from xstreamcast.run.continuous.evaluate.assemble import document, start, whole_
 from xstreamcast.run.continuous.evaluate.bulk import Bulk, adds_up
 from xstreamcast.run.continuous.related import Number, Related
 from xstreamcast.run.continuous.time.horizon import Timing, shows_items
-from xstreamcast.run.reductions import State, state_of
+from xstreamcast.run.reductions import state_of
 from xstreamcast.run.temporal import instant_of
 from xstreamcast.run.units import Evaluation, UnitCode, value_type
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
+from xstreamcast.operators.state import State
 from xstreamcast.plan.algebra import Concat, Plan, Reduce, Unit, VarName
 from xstreamcast.run.continuous.associate.standing import is_seen
 from xstreamcast.run.continuous.display.emit import Output
@@ -23,7 +24,6 @@ from xstreamcast.run.continuous.display.written import Written
 from xstreamcast.run.continuous.evaluate.assemble import document
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.query import ContinuousQuery
-from xstreamcast.run.reductions import State
 from xstreamcast.spark.rest.partials import partial_of
 from xstreamcast.spark.transport import dumps, loads
 

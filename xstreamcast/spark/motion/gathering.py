@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import ROW
+from xstreamcast.operators.state import State
 from xstreamcast.run.continuous.adjust.order import Entry
 from xstreamcast.run.continuous.associate.mounts import Member
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.planned import known_structures
 from xstreamcast.run.continuous.query import ContinuousQuery
-from xstreamcast.run.reductions import State
 from xstreamcast.spark.motion.bucket_rows import is_late, is_sum, of_records, units_of, unpacked
 from xstreamcast.spark.motion.replica import COUNTED, PROGRESS, Replica, progress_row
 from xstreamcast.spark.motion.rows import item_of

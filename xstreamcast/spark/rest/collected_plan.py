@@ -19,8 +19,8 @@ from typing import Final, cast
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants, rebuild
 from xstreamcast.model.namespaces import FN, STREAM
+from xstreamcast.operators.aggregates import AGGREGATES
 from xstreamcast.plan.algebra import PLAN, Concat, Pass, Plan, Reduce, Reduction, Source, Strategy, Unit, VarName
-from xstreamcast.plan.decompose.forms import Function
 from xstreamcast.plan.decompose.plan import targets
 from xstreamcast.plan.passes.dependence import ITEM, focus_of
 from xstreamcast.plan.passes.variables import free
@@ -32,9 +32,6 @@ _ELSEWHERE: Final = frozenset(
         *("doc", "doc-available", "collection", "uri-collection", "id", "idref", "element-with-id", "function-lookup"),
         *("load-xquery-module", "transform"),
     )
-)
-_REDUCED: Final = frozenset(
-    ("count", "sum", "avg", "min", "max", "exists", "empty", "distinct-values", "string-join"),
 )
 _TUPLES: Final = (ast.ForClause, ast.LetClause, ast.WhereClause)
 
@@ -103,11 +100,11 @@ class _Collecting:
 
     def _unit(self, e: ast.Expr) -> tuple[ast.Expr, Reduction] | None:
         reduction: Reduction = Concat()
-        if isinstance(e, ast.FunctionCall) and e.name.uri == FN and e.name.local in _REDUCED and len(e.args) < 3:
+        if isinstance(e, ast.FunctionCall) and e.name.uri == FN and e.name.local in AGGREGATES and len(e.args) < 3:
             first, *more = e.args
             if not all(self._known(each) for each in more):
                 return None
-            reduction = Reduce(cast(Function, e.name.local), more[0] if more else None)
+            reduction = Reduce(e.name.local, more[0] if more else None)
             e = first
         items = self._each(e)
         return (items, reduction) if items is not None and self._known(items) else None

@@ -19,8 +19,10 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.build import TreeBuilder
 from xstreamcast.model.tree import ATTRIBUTE, Node
+from xstreamcast.operators.aggregates import Counted, Extreme, Found, Joined, Totalled
+from xstreamcast.operators.state import State
 from xstreamcast.plan.algebra import Concat, Reduce, Slice
-from xstreamcast.run.reductions import Counted, Extreme, Found, Joined, Sliced, State, Totalled
+from xstreamcast.run.reductions import Sliced
 from xstreamcast.run.units import Cut, Evaluation, NestCode, UnitCode, UnitRun
 
 

@@ -18,19 +18,20 @@ from xstreamcast.model.atomic import Item
 from xstreamcast.model.collation import Collation, collation
 from xstreamcast.model.compare import families, order_keys
 from xstreamcast.model.function import Array
+from xstreamcast.operators.monoid import Monoid
 from xstreamcast.plan.algebra import Column, Gather, Reduce, Slice, Sort, VarName
 from xstreamcast.run.continuous.adjust.derived import Bodied, Ordered, Part, place_of, rows_of
-from xstreamcast.run.continuous.adjust.order import Entry, Monoid, Sequence
-from xstreamcast.run.continuous.adjust.sums import contribution, member_at, monoid_of, of_total
+from xstreamcast.run.continuous.adjust.order import Entry, Sequence
+from xstreamcast.run.continuous.adjust.sums import contribution, member_at, monoid_of
 from xstreamcast.run.continuous.associate.standing import Place, ordered
 from xstreamcast.run.grouping import tuple_keys
 from xstreamcast.run.runtime.order import OrderSpec
 
 if TYPE_CHECKING:
+    from xstreamcast.operators.state import State
     from xstreamcast.run.continuous.associate.mounts import Member
     from xstreamcast.run.continuous.engine import Continuous
     from xstreamcast.run.continuous.related import Number
-    from xstreamcast.run.reductions import State
 
 
 def specs_of(keys: Iterable[ast.OrderKey], static: StaticContext) -> tuple[OrderSpec, ...]:
@@ -313,7 +314,7 @@ class Gathered(Bodied):
         values: list[list[Item]] = [[] if key is None else [key] for key in first.keys]
         for number, column in enumerate(self.gather.columns):
             if isinstance(column.reduction, Reduce):
-                values.append(of_total(column.reduction, total[number], self._fresh(column)))
+                values.append(column.reduction.aggregate.summaries.value(total[number], self._fresh(column)))
             else:
                 values.append([item for entry in group.rows for item in entry.item.columns[number]])
         if not all(isinstance(column.reduction, Reduce) for column in self.gather.columns):

@@ -10,7 +10,7 @@ again, and find what they ask for, or its sum, as it has become.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
@@ -21,7 +21,6 @@ from xstreamcast.plan.algebra import Reduce
 from xstreamcast.run.continuous.adjust.derived import Derived
 from xstreamcast.run.continuous.adjust.lookup import Key, Lookup, Row
 from xstreamcast.run.continuous.adjust.order import Entry, Sequence
-from xstreamcast.run.continuous.adjust.sums import of_total
 from xstreamcast.run.units import plan_name
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.engine import Continuous
     from xstreamcast.run.continuous.related import Number
 
-_SUMMED: Final = frozenset(("count", "exists", "empty", "sum", "avg"))
 """What comes to a number from which a row can be taken again: the rows themselves need not be kept."""
 
 
@@ -60,8 +58,8 @@ class Compared(Lookup):
         (compiled,) = engine.evaluation.run(engine.parts.compile(function))
         self._condition: FunctionItem = compiled
         self._function = [FunctionItem(None, len(theta.arguments), self._ask)]
-        self._summed = isinstance(self.inner, Reduce) and self.inner.function in _SUMMED
-        self._there = isinstance(self.inner, Reduce) and self.inner.function in ("exists", "empty")
+        self._summed = isinstance(self.inner, Reduce) and self.inner.aggregate.undoes
+        self._there = isinstance(self.inner, Reduce) and self.inner.aggregate.weak
         self._counted = isinstance(self.inner, Reduce) and self.inner.function == "count"
         self.standing: dict[Key, _Standing] = {}
         self._idle: dict[Key, None] = {}
@@ -162,7 +160,7 @@ class Compared(Lookup):
         if not self._summed:
             return self._group(standing.rows)
         assert isinstance(self.inner, Reduce)
-        return of_total(self.inner, standing.total, self._fresh)
+        return self.inner.aggregate.summaries.value(standing.total, self._fresh)
 
     def _stand(self, key: Key, values: list[list[Item]]) -> _Standing:
         """What has been asked, compared with all rows if nobody has asked it before."""

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.model.atomic import Item
-from xstreamcast.run.continuous.adjust.order import COUNT, Entry, Sequence
+from xstreamcast.operators.monoid import COUNT
+from xstreamcast.run.continuous.adjust.order import Entry, Sequence
 from xstreamcast.run.continuous.associate.standing import Place, is_within, ordered
 from xstreamcast.run.units import plan_name
 

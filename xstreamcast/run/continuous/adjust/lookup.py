@@ -26,17 +26,18 @@ from xstreamcast.model.function import FunctionItem
 from xstreamcast.model.lexical import parse_double
 from xstreamcast.model.tree import Node, Tree
 from xstreamcast.model.types import NUMERIC, TEXTUAL
+from xstreamcast.operators.monoid import COUNT, Monoid
 from xstreamcast.plan.algebra import Concat, Group, Reduce
 from xstreamcast.run.continuous.adjust.derived import Derived, place_of, rows_of
-from xstreamcast.run.continuous.adjust.order import COUNT, Entry, Monoid, Sequence
-from xstreamcast.run.continuous.adjust.sums import contribution, monoid_of, of_total
+from xstreamcast.run.continuous.adjust.order import Entry, Sequence
+from xstreamcast.run.continuous.adjust.sums import contribution, monoid_of
 from xstreamcast.run.continuous.associate.standing import Place, path_of
 
 if TYPE_CHECKING:
+    from xstreamcast.operators.state import State
     from xstreamcast.run.continuous.associate.mounts import Member
     from xstreamcast.run.continuous.engine import Continuous
     from xstreamcast.run.continuous.related import Number
-    from xstreamcast.run.reductions import State
 
 Form = tuple[str, Hashable]
 Key = tuple[Form | None, ...]
@@ -118,11 +119,10 @@ class Lookup(Derived):
 
     def _total(self, key: Key) -> Any:
         """What a group comes to, where that is all that can be asked of it; None where it is not told by this."""
-        if not isinstance(self.inner, Reduce) or self.inner.function not in ("count", "exists", "empty"):
+        if not isinstance(self.inner, Reduce) or not self.inner.aggregate.counts:
             return None
         group = self.groups.get(key)
-        count = 0 if group is None else group.total
-        return count if self.inner.function == "count" else count > 0
+        return self.inner.aggregate.summaries.value(0 if group is None else group.total, self._fresh)
 
     def take(self, members: Iterable[Member]) -> None:
         for member in members:
@@ -270,7 +270,7 @@ class Lookup(Derived):
         if group is None:
             return self._reduced([])
         if isinstance(self.inner, Reduce):
-            return of_total(self.inner, group.total, self._fresh)
+            return self.inner.aggregate.summaries.value(group.total, self._fresh)
         return self._reduced([entry.item for entry in group])
 
     def _reduced(self, rows: list[Row]) -> list[Item]:

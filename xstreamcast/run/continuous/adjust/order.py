@@ -12,31 +12,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import Any, Final, Generic, TypeVar
+
+from xstreamcast.operators.monoid import Monoid
 
 S = TypeVar("S")
 
 WIDTH: Final = 32
 """A block has between WIDTH / 2 and WIDTH children (the root may have fewer)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Monoid(Generic[S]):
-    """An associative ``add`` with an identity; ``less`` undoes it where that can be: ``less(add(a, b), b) = a``.
-
-    ``swap(a, b, c) = add(less(a, b), c)``, where that is cheaper at one go.
-    """
-
-    zero: S
-    add: Callable[[S, S], S]
-    less: Callable[[S, S], S] | None = None
-    swap: Callable[[S, S, S], S] | None = None
-
-
-COUNT: Final[Monoid[int]] = Monoid(0, lambda a, b: a + b, lambda a, b: a - b, lambda total, old, new: total - old + new)
-"""How many there are."""
 
 
 class Entry(Generic[S]):

@@ -25,6 +25,7 @@ from xstreamcast.model.atomic import Item, Untyped
 from xstreamcast.model.compare import PAIR
 from xstreamcast.model.convert import atomize
 from xstreamcast.model.lexical import parse_double
+from xstreamcast.operators.monoid import COUNT
 from xstreamcast.plan.algebra import Reduce
 from xstreamcast.run.continuous.adjust.derived import Derived
 from xstreamcast.run.continuous.adjust.lookup import (
@@ -41,8 +42,7 @@ from xstreamcast.run.continuous.adjust.lookup import (
     kind_of,
     number_of,
 )
-from xstreamcast.run.continuous.adjust.order import COUNT, Backward, Entry, Sequence
-from xstreamcast.run.continuous.adjust.sums import of_total
+from xstreamcast.run.continuous.adjust.order import Backward, Entry, Sequence
 from xstreamcast.run.continuous.associate.standing import neighbour
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 EXACT: Final = "exact"
 """The order of numbers that are no doubles, among each other."""
 _RELATIONS: Final = {"<": (lt, "lt"), "<=": (le, "le"), ">": (gt, "gt"), ">=": (ge, "ge")}
-_COMMUTING: Final = frozenset(("count", "exists", "empty", "sum", "avg"))
 """Sums that do not mind the order of their rows."""
 Bound = tuple[str, Any]
 """By which order, and up to where."""
@@ -70,7 +69,7 @@ class Ranged(Lookup):
         self._admits, name = _RELATIONS[group.relation]
         self._pair: Callable[[Item, Item], bool] = PAIR[name]
         self._backward = group.relation in (">", ">=")
-        self._there = isinstance(self.inner, Reduce) and self.inner.function in ("exists", "empty")
+        self._there = isinstance(self.inner, Reduce) and self.inner.aggregate.weak
         self._counted = isinstance(self.inner, Reduce) and self.inner.function == "count"
         self._bounds: dict[Key, Sequence[int]] = {}
         """Who has asked, sorted so that those whose bounds let a row in come first."""
@@ -200,10 +199,10 @@ class Ranged(Lookup):
         for row, failure in self._odd.items():
             if any(key in row.entries and self._lets_in(bound, row.entries[key].key) for key in keys):
                 raise failure
-        if len(keys) == 1 and isinstance(self.inner, Reduce) and self.inner.function in _COMMUTING:
+        if len(keys) == 1 and isinstance(self.inner, Reduce) and self.inner.aggregate.undoes:
             group = self.groups.get(keys[0])
             total = self.monoid.zero if group is None else group.total_while(lambda at: self._lets_in(bound, at))
-            return of_total(self.inner, total, self._fresh)
+            return self.inner.aggregate.summaries.value(total, self._fresh)
         found = {id(entry.item): entry.item for key in keys for entry in self._until(key, bound)}
         return self._reduced(in_order(found.values()))
 

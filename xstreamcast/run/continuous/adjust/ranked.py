@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.model.atomic import Item
+from xstreamcast.operators.monoid import COUNT
 from xstreamcast.plan.algebra import Rank
 from xstreamcast.run.continuous.adjust.collect import Sorting, specs_of
 from xstreamcast.run.continuous.adjust.derived import Bodied, Nobody, Part, place_of, rows_of
-from xstreamcast.run.continuous.adjust.order import COUNT, Backward, Entry, Sequence
+from xstreamcast.run.continuous.adjust.order import Backward, Entry, Sequence
 from xstreamcast.run.continuous.associate.standing import neighbour
 
 if TYPE_CHECKING:

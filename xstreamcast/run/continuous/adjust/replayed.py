@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.atomic import Item
+from xstreamcast.operators.monoid import COUNT
 from xstreamcast.run.continuous.adjust.derived import Derived, Nobody, place_of
-from xstreamcast.run.continuous.adjust.order import COUNT, Entry, Sequence
+from xstreamcast.run.continuous.adjust.order import Entry, Sequence
 from xstreamcast.run.continuous.associate.standing import neighbour
 from xstreamcast.run.reductions import Folded
 

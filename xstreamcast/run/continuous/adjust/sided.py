@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from xstreamcast.model.atomic import Item
+from xstreamcast.operators.monoid import COUNT
 from xstreamcast.plan.algebra import Rank
 from xstreamcast.run.continuous.adjust.derived import Derived
-from xstreamcast.run.continuous.adjust.order import COUNT, Entry, Sequence
+from xstreamcast.run.continuous.adjust.order import Entry, Sequence
 from xstreamcast.run.continuous.adjust.ranked import Ranked, Row
-from xstreamcast.run.continuous.adjust.sums import of_total
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.associate.mounts import Member
@@ -91,7 +91,7 @@ class Sided(Ranked):
         if self.mark.summed is None:
             return super().value()
         total = self._amount() if self._sums else self.sequence.total
-        return of_total(self.mark.summed, total, lambda: self.engine.fresh(self.where))
+        return self.mark.summed.aggregate.summaries.value(total, lambda: self.engine.fresh(self.where))
 
     def _amount(self) -> int:
         """How many items the chosen rows have."""

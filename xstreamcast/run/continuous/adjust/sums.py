@@ -1,8 +1,6 @@
 """Reductions that follow their members: what one adds, how sums are put together, and the value that comes of them.
 
-Where a sum can be undone (count, sum, avg) a change costs one subtraction and one addition on each level of the order
-tree; where it cannot (min, max, distinct-values, string-join) the blocks on the way are summed again. XFlux's
-``adjust`` for each of these is ``total := total − old + new``.
+What sums are made of, and whether they can be undone, is up to the aggregate (:mod:`xstreamcast.operators.aggregates`).
 """
 
 from __future__ import annotations
@@ -10,78 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from xstreamcast.functions.total import Total
 from xstreamcast.model.atomic import Item
-from xstreamcast.model.convert import atomize
+from xstreamcast.operators.monoid import COUNT, Monoid
+from xstreamcast.operators.state import State
 from xstreamcast.plan.algebra import Concat, Fold, Reduce, Reduction, Slice
 from xstreamcast.plan.decompose.folds import last_item
-from xstreamcast.run.continuous.adjust.order import COUNT, Entry, Monoid, Sequence
+from xstreamcast.run.continuous.adjust.order import Entry, Sequence
 from xstreamcast.run.continuous.associate.mounts import Nested
 from xstreamcast.run.continuous.associate.runs import Run
 from xstreamcast.run.continuous.associate.standing import ordered
-from xstreamcast.run.reductions import State
 
 
 def monoid_of(reduction: Reduction) -> Monoid[Any]:
     """What sums of a reduction's members are made of."""
-    if isinstance(reduction, Reduce):
-        if reduction.function in ("sum", "avg"):
-            return Monoid(None, _added, _taken, _swapped)
-        if reduction.function in ("min", "max", "distinct-values", "string-join"):
-            return Monoid(None, _merged)
-    return COUNT
-
-
-def _added(a: Total | None, b: Total | None) -> Total | None:
-    if a is None or b is None:
-        return a or b
-    made = a.copied()
-    made.merge(b)
-    return made
-
-
-def _taken(a: Total | None, b: Total | None) -> Total | None:
-    if a is None or b is None:
-        return a
-    made = a.copied()
-    made.unmerge(b)
-    return made if made.count else None
-
-
-def _swapped(total: Total | None, old: Total | None, new: Total | None) -> Total | None:
-    """``_added(_taken(total, old), new)``"""
-    if total is None:
-        return new
-    made = total.copied()
-    if old is not None:
-        made.unmerge(old)
-    if new is not None:
-        made.merge(new)
-    return made if made.count else None
-
-
-def _merged(a: State | None, b: State | None) -> State | None:
-    if a is None or b is None:
-        return a or b
-    made = a.copied()
-    made.merge(b)
-    return made
+    return reduction.aggregate.summaries.monoid if isinstance(reduction, Reduce) else COUNT
 
 
 def contribution(reduction: Reduction, items: list[Item], fresh: Callable[[], State]) -> Any:
     """What the items of one member add."""
-    if isinstance(reduction, Reduce):
-        if reduction.function in ("sum", "avg"):
-            if not items:
-                return None
-            total = Total(f"fn:{reduction.function}")
-            total.add_many(atomize(items))
-            return total
-        if reduction.function in ("min", "max", "distinct-values", "string-join"):
-            state = fresh()
-            state.add(items)
-            return state if items else None
-    return len(items)
+    return reduction.aggregate.summaries.summary(items, fresh) if isinstance(reduction, Reduce) else len(items)
 
 
 def outcomes(sequence: Sequence[Any]) -> Iterator[list[Item]]:
@@ -166,32 +111,13 @@ def value(reduction: Reduction, sequence: Sequence[Any], fresh: Callable[[], Sta
         case Slice(first, last):
             return ordered(_slice(sequence, max(first, 1), last))
         case Reduce():
-            return of_total(reduction, sequence.total, fresh)
+            return reduction.aggregate.summaries.value(sequence.total, fresh)
         case Fold() if reduction == last_item():
             return _slice(sequence, max(sequence.total, 1), None)
     state = fresh()
     for member in members(sequence):
         state.add(member.outcome)
     return state.value()
-
-
-def of_total(reduction: Reduce, total: Any, fresh: Callable[[], State]) -> list[Item]:
-    """The value that a sum comes to."""
-    match reduction.function:
-        case "count":
-            return [total]
-        case "exists":
-            return [total > 0]
-        case "empty":
-            return [total == 0]
-        case "sum" | "avg":
-            state = fresh()
-            if total is not None:
-                state.total = total  # type: ignore[attr-defined]  # a Totalled
-            return state.value()
-        case _:
-            found: State = fresh() if total is None else total
-            return found.value()
 
 
 def _slice(sequence: Sequence[int], first: int, last: int | None) -> list[Item]:

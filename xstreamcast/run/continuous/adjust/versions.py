@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.model.tree import Node
+from xstreamcast.operators.monoid import COUNT
 from xstreamcast.run.continuous.adjust.derived import Derived, place_of
-from xstreamcast.run.continuous.adjust.order import COUNT, Entry, Sequence
+from xstreamcast.run.continuous.adjust.order import Entry, Sequence
 from xstreamcast.run.continuous.associate.standing import ordered
 from xstreamcast.run.temporal import lifespan, project, timed
 

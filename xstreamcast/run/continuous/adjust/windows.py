@@ -18,10 +18,11 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.namespaces import FN
+from xstreamcast.operators.monoid import COUNT
 from xstreamcast.plan.algebra import Windows
 from xstreamcast.plan.passes.variables import free
 from xstreamcast.run.continuous.adjust.derived import Bodied, Nobody, Part, place_of, rows_of
-from xstreamcast.run.continuous.adjust.order import COUNT, Entry, Sequence
+from xstreamcast.run.continuous.adjust.order import Entry, Sequence
 from xstreamcast.run.continuous.associate.standing import neighbour, ordered
 from xstreamcast.run.units import plan_name
 

@@ -23,8 +23,8 @@ from xstreamcast.scan.tables import DEAD, DOCUMENT_STATE
 
 if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
+    from xstreamcast.operators.monoid import Monoid
     from xstreamcast.plan.algebra import Choice, Each, Unit
-    from xstreamcast.run.continuous.adjust.order import Monoid
     from xstreamcast.run.continuous.associate.mounts import Above
 
 

@@ -25,17 +25,15 @@ from xstreamcast.scan.normalise import escape_attribute
 
 if TYPE_CHECKING:
     from xstreamcast.model.atomic import Item
+    from xstreamcast.operators.state import State
     from xstreamcast.plan.algebra import Unit
     from xstreamcast.run.continuous.associate.mounting import Mounting
     from xstreamcast.run.continuous.associate.mounts import Above
     from xstreamcast.run.continuous.associate.runs import Run
-    from xstreamcast.run.reductions import State
     from xstreamcast.run.units import Evaluation, UnitCode
 
 TOGETHER: Final = 1 << 20
 """Bytes of fragments that are evaluated at a time."""
-_COUNTED: Final = frozenset({"count", "exists", "empty"})
-_REDUCED: Final = _COUNTED | {"sum", "avg", "min", "max", "distinct-values", "string-join"}
 _NOTHING: Final[tuple[Item, ...]] = ()
 Span = tuple[int, int]
 """The rows of a fragment: the first, and the one behind the last."""
@@ -47,9 +45,7 @@ Fragment = tuple["Run", int, bytes, int]
 def adds_up(unit: Unit, shown: bool) -> bool:
     """Whether the value of a unit is made of what fragments give; ``shown``: its items are told, and read by nobody."""
     reduction = unit.reduction
-    if isinstance(reduction, Reduce):
-        return reduction.function in _REDUCED
-    return shown and isinstance(reduction, Concat)
+    return isinstance(reduction, Reduce) or (shown and isinstance(reduction, Concat))
 
 
 class Bulk:
@@ -63,7 +59,7 @@ class Bulk:
         self.code = code
         self.evaluation = evaluation
         self.shows = isinstance(unit.reduction, Concat)
-        self.counts = isinstance(unit.reduction, Reduce) and unit.reduction.function in _COUNTED
+        self.counts = isinstance(unit.reduction, Reduce) and unit.reduction.aggregate.counts
         self.by_rows = True
 
     def total(self, outcomes: list[Any]) -> Any:

@@ -23,9 +23,10 @@ from xstreamcast.model.atomic import Item, Untyped
 from xstreamcast.model.collation import CODEPOINTS, Collation
 from xstreamcast.model.convert import atomize
 from xstreamcast.model.function import Array
+from xstreamcast.operators.aggregates import Counted
+from xstreamcast.operators.state import State
 from xstreamcast.plan.algebra import Concat, Gather, Reduction
 from xstreamcast.run.grouping import tuple_keys
-from xstreamcast.run.reductions import Counted, State
 from xstreamcast.spark.rest.partials import Partial, partial_of
 from xstreamcast.spark.rest.relational.keys import coarse_key
 from xstreamcast.spark.rest.relational.lookups import AT_ONCE

@@ -15,12 +15,12 @@ from xstreamcast.functions.registry import FunctionEntry, lookup
 from xstreamcast.lang import ast
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.collation import Collation
-from xstreamcast.model.namespaces import FN, XS
+from xstreamcast.model.namespaces import FN
+from xstreamcast.operators.state import State
 from xstreamcast.plan.algebra import Gather, Reduce, Reduction
 from xstreamcast.run.evaluate import Executable
 from xstreamcast.run.grouping import known_by
-from xstreamcast.run.reductions import State
-from xstreamcast.run.units import Evaluation, Parts, plan_name
+from xstreamcast.run.units import Evaluation, Parts, atomic_type, plan_name
 from xstreamcast.spark.rest.partials import add_partial
 from xstreamcast.spark.rest.relational.gathering import Form, Keys, Lot, forms_of
 from xstreamcast.spark.rest.relational.placing import Place
@@ -94,23 +94,12 @@ def _meet(
 # ------------------------------------------------------------------------------------------------------ bodies
 
 
-def _atomic(name: str, occurrence: str) -> ast.SequenceType:
-    return ast.SequenceType(ast.AtomicType(ast.Name("xs", name, XS)), occurrence)
-
-
-_KEY: Final = _atomic("anyAtomicType", "?")
-_TYPES: Final = {
-    "count": _atomic("integer", ""),
-    "exists": _atomic("boolean", ""),
-    "empty": _atomic("boolean", ""),
-    "string-join": _atomic("string", ""),
-    "distinct-values": _atomic("anyAtomicType", "*"),
-}
+_KEY: Final = atomic_type("anyAtomicType", "?")
 
 
 def _type(reduction: Reduction) -> ast.SequenceType | None:
     """What a column comes to; None: anything."""
-    return _TYPES.get(reduction.function, _KEY) if isinstance(reduction, Reduce) else None
+    return atomic_type(*reduction.aggregate.result) if isinstance(reduction, Reduce) else None
 
 
 def _function(reduction: Reduction) -> FunctionEntry | None:

@@ -22,8 +22,8 @@ from xstreamcast.model.convert import atomize
 from xstreamcast.model.function import Array, FunctionItem
 from xstreamcast.model.lexical import parse_double
 from xstreamcast.model.types import NUMERIC, TEXTUAL
+from xstreamcast.operators.state import State
 from xstreamcast.plan.algebra import Concat, Group, Reduce
-from xstreamcast.run.reductions import State
 from xstreamcast.spark.rest.partials import Partial, add_partial, partial_of
 from xstreamcast.spark.rest.relational.keys import asked_keys, failure_key, row_keys, text_key
 from xstreamcast.spark.rest.relational.placing import Place

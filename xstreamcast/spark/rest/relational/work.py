@@ -11,9 +11,10 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.collation import Collation, collation
 from xstreamcast.model.function import Array
+from xstreamcast.operators.state import State
 from xstreamcast.plan.algebra import Gather, Group, VarName
 from xstreamcast.run.asking import cuts_of
-from xstreamcast.run.reductions import State, state_of
+from xstreamcast.run.reductions import state_of
 from xstreamcast.run.units import Cut, Evaluation, UnitRun
 from xstreamcast.spark.rest.program import Program, asked_for, reported
 from xstreamcast.spark.rest.projection import Projected, joined, packed
