@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from equivalence import CASES, OnCluster
 from spark_samples import SAMPLES
 
 
@@ -37,6 +38,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         assert len(running.processes) == 3
         yield running
     assert not running.processes
+
+
+@pytest.fixture(scope="session")
+def on_cluster(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> OnCluster:
+    """The cases that the cluster answers, by one driver."""
+    return OnCluster(cluster.master, CASES["cluster"], tmp_path_factory.mktemp("on-cluster"))
 
 
 @pytest.fixture

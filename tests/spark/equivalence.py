@@ -15,7 +15,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from motion_streams import (
     write_streams,
 )
 from relational_queries import GROUPS, JOINS, QUERIES, SORTS, document
-from rest_samples import NOW, XMARK, said, site
+from rest_samples import NOW, XMARK, document_of, said, site
 from streaming_queries import Streaming
 from test_papers import PAPERS, sources, streams_of
 
@@ -256,14 +256,21 @@ class OnCluster(Engine):
         return [(case.query, case.given) for case in self.cases]
 
     def ask(self, asked: list[Asked]) -> Iterable[list[Said]]:
+        return [[(text, aside) for text, aside in said] for said in self.told["answers"]]
+
+    @cached_property
+    def told(self) -> dict[str, Any]:
+        """What the driver tells: the ``answers``, from which ``files`` its executors have the package, and the ``ids``
+        of persons that they have read."""
         tests = str(Path(__file__).parents[1])
         paths = os.pathsep.join(path for path in sys.path if path.startswith(tests))
         ran = subprocess.run(
             [sys.executable, __file__, self.master, str(self.folder)], env={**os.environ, "PYTHONPATH": paths},
-            capture_output=True, text=True, timeout=500, check=False,
+            capture_output=True, text=True, timeout=1800, check=False,  # a deadline, no pace
         )  # fmt: skip
         assert ran.returncode == 0, ran.stderr[-3000:]
-        return [[(text, aside) for text, aside in said] for said in json.loads(ran.stdout.splitlines()[-1])]
+        told: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
+        return told
 
 
 # ------------------------------------------------------------------------------------------------------------- cases
@@ -363,9 +370,20 @@ def main(master: str, folder: Path) -> None:
     spark = session("equivalence", master, scratch=folder / "spark", **SHORT_LIVED, **settings)
     try:
         engine = OnSpark(spark, CASES["cluster"], folder)
-        print(json.dumps([engine.answers(case.query, case.given) for case in engine.cases]))
+        answers = [engine.answers(case.query, case.given) for case in engine.cases]
+        files = sorted({*spark.sparkContext.parallelize(range(8), 8).map(_home).collect()})
+        persons = spark.read.format("xstreamcast").option("record", "//person").option("columns", '{"id": "@id"}')
+        rows = persons.option("partitionBytes", "40000").load(document_of(folder, site()).path).collect()
+        print(json.dumps({"answers": answers, "files": files, "ids": [row.id for row in rows]}))
     finally:
         shut_down(spark)
+
+
+def _home(_: int) -> str:
+    """Where who runs this has the package from."""
+    import xstreamcast
+
+    return str(xstreamcast.__file__)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from equivalence import CASES, Case, Drawn, Embedded, Engine, Given, InMotion, OnCluster, OnSpark
+from equivalence import CASES, Case, Drawn, Embedded, Engine, Given, InMotion, OnSpark
 from local_frames import LocalSpark
 from motion_law import BATCHES, play
 
@@ -49,7 +49,7 @@ def engine(
             case "local[2]":
                 engines[where] = OnSpark(request.getfixturevalue("spark"), cases, folder, stops=(2, BATCHES))
             case _:
-                engines[where] = OnCluster(request.getfixturevalue("cluster").master, cases, folder)
+                engines[where] = request.getfixturevalue("on_cluster")
     return engines[where]
 
 
