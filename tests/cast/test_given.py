@@ -12,6 +12,7 @@ import pytest
 import xstreamcast
 from xstreamcast.errors import XStreamError
 from xstreamcast.feeds import Feed
+from xstreamcast.model.change import ContentChange
 from xstreamcast.model.structure import Structure
 
 DOCUMENT = "<a>\n<b>ä</b></a>"
@@ -29,6 +30,12 @@ WAYS: dict[str, Callable[[str, Path], Any]] = {
 }
 
 
+def last_of(feed: Feed, document: Any) -> bytes:
+    *_, last = feed.changes(document)
+    assert isinstance(last, ContentChange)
+    return last.content
+
+
 def of_stream(source: Any) -> str:
     query = xstreamcast.continuous('stream("s")//b/string()')
     query.load(source)
@@ -37,8 +44,8 @@ def of_stream(source: Any) -> str:
 
 TAKEN: dict[str, tuple[bool, Callable[[Any], Any], Any]] = {
     "query": (False, lambda it: xstreamcast.query("//b/string()", context=it).to_list(), ["ä"]),
-    "feed": (False, lambda it: list(Feed("/a/b").changes(it))[-1].content, "<b>ä</b>".encode()),
-    "messages": (False, lambda it: list(Feed("/a").changes(it))[-1].content, DOCUMENT.encode()),
+    "feed": (False, lambda it: last_of(Feed("/a/b"), it), "<b>ä</b>".encode()),
+    "messages": (False, lambda it: last_of(Feed("/a"), it), DOCUMENT.encode()),
     "structure": (False, lambda it: [tag.name for tag in xstreamcast.infer_structure(it).tags.values()], ["a", "b"]),
     "structures": (False, lambda it: xstreamcast.infer_structure([it]).tags[1].name, "a"),
     "fragment": (False, lambda it: xstreamcast.fragment(it, io.BytesIO()), 1),

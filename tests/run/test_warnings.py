@@ -7,6 +7,7 @@ import io
 import pickle
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,7 @@ def test_nor_of_what_is_at_hand(context: Any) -> None:
 
 def test_of_what_is_as_it_should_be_nothing_is_said() -> None:
     for text in ("count(//*:page)", 'declare default element namespace "urn:wiki"; count(//page)', "count(//@id)"):
-        assert warned(lambda text=text: xstreamcast.query(text, context=WIKI))[1] == []
+        assert warned(partial(xstreamcast.query, text, context=WIKI))[1] == []
     prefixed = '<w:wiki xmlns:w="urn:wiki"><page/></w:wiki>'
     assert warned(lambda: xstreamcast.query("count(//page)", context=prefixed).to_list()) == ([1], [])
 

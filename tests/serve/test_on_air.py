@@ -227,7 +227,7 @@ def test_a_client_that_missed_something_is_repaired_by_the_carousel(tmp_path: Pa
             channel.live.clear()  # nothing reaches it
             take(channel, [filler(1, "A"), Remove(region=2)])
             await until(lambda: not channel._fresh)
-            channel.live.add(listener)
+            channel.live[listener] = None
             await until(lambda: client.answer == "A")
             assert client.complete
             await client.close()

@@ -67,7 +67,7 @@ def runs() -> Iterator[tuple[str, OneKey | InBuckets, list[list[Row]]]]:
     """In one key every query in every emission, with nothing but a log and with bases; in buckets every query."""
     steps = (*draw_changes(Random(22), 8), *END)
     for emit in EMISSIONS:
-        for late, compact in ((None, {}), (LATE, COMPACTING))[emit != "eager" :]:
+        for late, compact in ((None, dict[str, Any]()), (LATE, COMPACTING))[emit != "eager" :]:
             job = Job(tuple(QUERIES.values()), tuple(QUERIES), STRUCTURES, emit=emit, lateness=late, **compact)
             name = f"one key, {emit}, {'compacted' if compact else 'log'}"
             yield name, OneKey(job), _rows(batches(steps, 4, Random(7)))

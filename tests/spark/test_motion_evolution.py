@@ -95,6 +95,7 @@ def test_a_state_whose_regions_are_not_those_that_were_told_is_refused() -> None
     job = Job(("<r>{ stream('credit')//account/@id/string() ! <i>{ . }</i>, stream('credit')//customer }</r>",), ("r",))
     store = MemoryStore()
     job = replace(job, structures=STRUCTURES, compact_bytes=500, compact_blobs=1)
+    assert GENERATOR.changes is not None
     rows = [{**row_of(change, "credit"), "seq": n} for n, (_, change) in enumerate(GENERATOR.changes(0.003, 1, 60), 1)]
     for batch in batches(rows, 10):
         list(advance(job, store, batch))
