@@ -139,6 +139,7 @@ _BY_CODE: dict[str, type[XStreamError]] = {
     "XSC0001": XMLError,
     "XSC0006": FileError,
     "XSC0007": XMLError,
+    "XSC0130": XQueryValueError,
 }
 
 _BY_PREFIX: tuple[tuple[str, type[XStreamError]], ...] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from xstreamcast.errors import error
-from xstreamcast.functions.regex_syntax import Compiled, compile_regex
+from xstreamcast.functions.regex_program import Expression, Spans, compile_regex
 from xstreamcast.functions.registry import function
 from xstreamcast.functions.string import collapse_whitespace
 from xstreamcast.model.build import TreeBuilder
@@ -13,7 +13,7 @@ from xstreamcast.model.namespaces import FN
 from xstreamcast.model.tree import Node
 
 
-def _consuming(pattern: str, flags: str, asker: str) -> Compiled:
+def _consuming(pattern: str, flags: str, asker: str) -> Expression:
     """An expression that matches no empty string; FORX0003."""
     compiled = compile_regex(str(pattern), str(flags))
     if compiled.matches_empty:
@@ -24,7 +24,7 @@ def _consuming(pattern: str, flags: str, asker: str) -> Compiled:
 @function("fn:matches", "xs:string?, xs:string", "xs:boolean")
 @function("fn:matches", "xs:string?, xs:string, xs:string", "xs:boolean")
 def matches(text: str | None, pattern: str, flags: str = "") -> bool:
-    return compile_regex(str(pattern), str(flags)).pattern.search(text or "") is not None
+    return compile_regex(str(pattern), str(flags)).found_in(text or "")
 
 
 def _replacement(template: str, groups: int) -> list[str | int]:
@@ -57,14 +57,15 @@ def _replacement(template: str, groups: int) -> list[str | int]:
 @function("fn:replace", "xs:string?, xs:string, xs:string, xs:string", "xs:string")
 def replace(text: str | None, pattern: str, replacement: str, flags: str = "") -> str:
     compiled = _consuming(pattern, flags, "fn:replace")
-    if compiled.literal:
-        return compiled.pattern.sub(lambda _: str(replacement), text or "")
-    parts = _replacement(replacement, len(compiled.parents) - 1)
-
-    def expand(match: re.Match[str]) -> str:
-        return "".join(part if isinstance(part, str) else match[part] or "" for part in parts)
-
-    return compiled.pattern.sub(expand, text or "")
+    source = str(text or "")
+    parts = [str(replacement)] if compiled.literal else _replacement(replacement, len(compiled.parents) - 1)
+    made: list[str] = []
+    end = 0
+    for spans in compiled.matches(source):
+        made.append(source[end : spans[0][0]])
+        made += [part if isinstance(part, str) else source[slice(*spans[part])] for part in parts]
+        end = spans[0][1]
+    return "".join(made) + source[end:]
 
 
 @function("fn:tokenize", "xs:string?", "xs:string*")
@@ -81,9 +82,9 @@ def tokenize(text: str | None, pattern: str, flags: str = "") -> list[str]:
         return []
     tokens = []
     end = 0
-    for match in compiled.pattern.finditer(text):
-        tokens.append(text[end : match.start()])
-        end = match.end()
+    for (first, last), *_ in compiled.matches(text):
+        tokens.append(text[end:first])
+        end = last
     tokens.append(text[end:])
     return tokens
 
@@ -98,12 +99,12 @@ def analyze_string(text: str | None, pattern: str, flags: str = "") -> Node:
     builder.start(FN, "analyze-string-result", "fn")
     builder.namespace("fn", FN)
     end = 0
-    for match in compiled.pattern.finditer(source):
-        _plain(builder, source[end : match.start()])
+    for spans in compiled.matches(source):
+        _plain(builder, source[end : spans[0][0]])
         builder.start(FN, "match", "fn")
-        _groups(builder, match, compiled.parents, 0)
+        _groups(builder, source, spans, compiled.parents, 0)
         builder.end()
-        end = match.end()
+        end = spans[0][1]
     _plain(builder, source[end:])
     builder.end()
     return builder.finish().root
@@ -116,18 +117,18 @@ def _plain(builder: TreeBuilder, text: str) -> None:
         builder.end()
 
 
-def _groups(builder: TreeBuilder, match: re.Match[str], parents: tuple[int, ...], outer: int) -> None:
+def _groups(builder: TreeBuilder, source: str, spans: Spans, parents: tuple[int, ...], outer: int) -> None:
     """The text of a group with its inner groups marked."""
-    at, end = match.span(outer)
+    at, end = spans[outer]
     for number in range(outer + 1, len(parents)):
-        first, last = match.span(number)
+        first, last = spans[number]
         # A group left over from an earlier repetition of its parent lies before it.
         if parents[number] != outer or first < at or last > end:
             continue
-        builder.text(match.string[at:first])
+        builder.text(source[at:first])
         builder.start(FN, "group", "fn")
         builder.attribute("", "nr", str(number))
-        _groups(builder, match, parents, number)
+        _groups(builder, source, spans, parents, number)
         builder.end()
         at = last
-    builder.text(match.string[at:end])
+    builder.text(source[at:end])

@@ -1,4 +1,4 @@
-"""XPath regular expressions (F&O 3.1 §5.6.1, XSD 1.1 Part 2 appendix G) compiled to Python's ``re``.
+"""XPath regular expressions (F&O 3.1 §5.6.1, XSD 1.1 Part 2 appendix G) as trees, with their text for Python's ``re``.
 
 Character classes are computed as sets of codepoint ranges, so that subtraction, negation, categories and
 case-insensitivity are exact; the rest maps construct by construct. What is not an XPath regular expression is
@@ -10,16 +10,17 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final, NoReturn
 
 from xstreamcast.errors import error
+from xstreamcast.functions.regex_tree import Back, Chain, Characters, Choice, Edge, Group, Node, Ranges, Repeat
 
-Ranges = tuple[tuple[int, int], ...]
 _LAST: Final = sys.maxunicode
 _WHITESPACE: Final = " \t\r\n"
 _MOST_REPETITIONS: Final = 2**32 - 1  # re's own bound
+_TIMES: Final[dict[str, tuple[int, int | None]]] = {"?": (0, 1), "*": (0, None), "+": (1, None)}
+_NOT_LINE_ENDS: Final = ((0, 9), (11, 12), (14, _LAST))
 _SINGLE_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t"} | {c: c for c in "\\|.?*+(){}-[]^$"}
 
 
@@ -150,21 +151,11 @@ def _code(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """A compiled expression. ``parents[n]`` is the group that group n stands in, 0 the whole."""
+class Reader:
+    """A recursive-descent reader of an expression with flags from ``smix``.
 
-    pattern: re.Pattern[str]
-    parents: tuple[int, ...]
-    literal: bool
-
-    @property
-    def matches_empty(self) -> bool:
-        return self.pattern.search("") is not None
-
-
-class _Translator:
-    """A recursive-descent reader of the expression that writes Python's."""
+    ``parents[n]`` is the group that group n stands in, 0 the whole.
+    """
 
     def __init__(self, source: str, flags: str) -> None:
         self.source = source
@@ -195,39 +186,40 @@ class _Translator:
         self.at += 1
         return character
 
-    def whole(self) -> str:
-        text = self.alternatives()
+    def whole(self) -> Node:
+        node = self.alternatives()
         if self.peek():
             self.fail(f"unexpected {self.peek()!r}")
-        return text
+        return node
 
-    def alternatives(self) -> str:
+    def alternatives(self) -> Node:
         branches = [self.branch()]
         while self.peek() == "|":
             self.take()
             branches.append(self.branch())
-        return "|".join(branches)
+        return Choice(tuple(branches)) if len(branches) > 1 else branches[0]
 
-    def branch(self) -> str:
+    def branch(self) -> Node:
         pieces = []
         while self.peek() not in ("", "|", ")"):
-            pieces.append(self.atom() + self.quantifier())
-        return "".join(pieces)
+            pieces.append(self.quantified(self.atom()))
+        return pieces[0] if len(pieces) == 1 else Chain(tuple(pieces))
 
-    def quantifier(self) -> str:
+    def quantified(self, atom: Node) -> Node:
         sign = self.peek()
         if not sign or sign not in "?*+{":
-            return ""
+            return atom
         self.take()
-        text = sign if sign != "{" else self.quantity()
-        if self.peek() == "?":
+        low, high, text = (*_TIMES[sign], sign) if sign != "{" else self.quantity()
+        lazy = self.peek() == "?"
+        if lazy:
             self.take()
             text += "?"
         if self.peek() and self.peek() in "?*+{":
             self.fail("a quantifier after a quantifier")
-        return text
+        return Repeat(atom, low, high, lazy, text)
 
-    def quantity(self) -> str:
+    def quantity(self) -> tuple[int, int | None, str]:
         digits = ""
         while self.peek() != "}":
             digits += self.take()
@@ -240,9 +232,10 @@ class _Translator:
             self.fail("the least number exceeds the greatest")
         if int(high or low) >= _MOST_REPETITIONS:
             self.fail("too many repetitions")
-        return "{" + digits + "}"
+        most = int(low) if match[2] is None else int(high) if high else None
+        return int(low), most, "{" + digits + "}"
 
-    def atom(self) -> str:
+    def atom(self) -> Node:
         character = self.take()
         if character == "(":
             return self.group()
@@ -251,54 +244,57 @@ class _Translator:
         if character == "\\":
             return self.escape()
         if character == ".":
-            return "(?s:.)" if self.dot_all else "[^\\n\\r]"
+            return Characters(((0, _LAST),), "(?s:.)") if self.dot_all else Characters(_NOT_LINE_ENDS, "[^\\n\\r]")
         if character == "^":
-            return r"(?:\A|(?<=\n)(?!\Z))" if self.multi_line else r"(?:\A)"
+            return Edge("^m", r"(?:\A|(?<=\n)(?!\Z))") if self.multi_line else Edge("^", r"(?:\A)")
         if character == "$":
-            return r"(?:(?=\n)|\Z)" if self.multi_line else r"(?:\Z)"
+            return Edge("$m", r"(?:(?=\n)|\Z)") if self.multi_line else Edge("$", r"(?:\Z)")
         if character in "?*+{}])":
             self.at -= 1
             self.fail(f"unexpected {character!r}")
-        return re.escape(character)
+        return self.literal(character)
 
-    def group(self) -> str:
+    def literal(self, character: str) -> Characters:
+        return Characters(((ord(character), ord(character)),), re.escape(character), self.ignore_case)
+
+    def group(self) -> Node:
         if self.source.startswith("?:", self.at):
             self.at += 2
-            text = f"(?:{self.alternatives()})"
             number = None
+            body = self.alternatives()
         elif self.peek() == "?":
             self.fail("only (?: may follow a parenthesis")
         else:
             self.parents.append(self.open[-1])
             number = len(self.parents) - 1
             self.open.append(number)
-            text = f"({self.alternatives()})"
+            body = self.alternatives()
             self.open.pop()
         if self.peek() != ")":
             self.fail("a parenthesis is not closed")
         self.take()
         if number is not None:
             self.closed.add(number)
-        return text
+        return Group(number, body)
 
-    def in_case(self, ranges: Ranges) -> str:
+    def in_case(self, ranges: Ranges) -> Characters:
         text = _written(ranges)
-        return f"(?-i:{text})" if self.ignore_case and text[0] == "[" else text
+        return Characters(ranges, f"(?-i:{text})" if self.ignore_case and text[0] == "[" else text)
 
-    def escape(self) -> str:
+    def escape(self) -> Node:
         self.skip()
         character = self.source[self.at] if self.at < len(self.source) else ""
         if character.isdigit() and character != "0" and character.isascii():
             return self.back_reference()
         if character in ("d", "D"):
             self.at += 1
-            return f"\\{character}"  # Python's is \\p{Nd} too
+            return Characters(_multi_escape(character), f"\\{character}")  # Python's is \\p{Nd} too
         if character in "sSiIcCwW" and character:
             self.at += 1
             return self.in_case(_multi_escape(character))
         if character in ("p", "P"):
             return self.in_case(self.category())
-        return re.escape(self.single_escape())
+        return self.literal(self.single_escape())
 
     def single_escape(self) -> str:
         character = self.source[self.at] if self.at < len(self.source) else ""
@@ -307,7 +303,7 @@ class _Translator:
         self.at += 1
         return _SINGLE_ESCAPES[character]
 
-    def back_reference(self) -> str:
+    def back_reference(self) -> Back:
         """As many digits as still name a group; the group must be closed. An unmatched group matches nothing."""
         number = int(self.source[self.at])
         self.at += 1
@@ -319,7 +315,7 @@ class _Translator:
             self.at += 1
         if number not in self.closed:
             self.fail(f"there is no finished group {number} to refer back to")
-        return f"(?({number})\\{number}|)"
+        return Back(number)
 
     def category(self) -> Ranges:
         negative = self.source[self.at] == "P"
@@ -413,20 +409,3 @@ class _Translator:
                 self.fail("a hyphen stands at the beginning or end of a class")
         self.at += 1
         return character
-
-
-@lru_cache(maxsize=512)
-def compile_regex(pattern: str, flags: str) -> Compiled:
-    """The compiled form of an XPath regular expression with flags from ``smixq``."""
-    for flag in flags:
-        if flag not in "smixq":
-            raise error("FORX0001", f"{flag!r} is not a flag", hint="flags are s, m, i, x and q")
-    case = re.IGNORECASE if "i" in flags else 0
-    if "q" in flags:
-        return Compiled(re.compile(re.escape(pattern), case), (0,), True)
-    translator = _Translator(pattern, flags)
-    text = translator.whole()
-    try:
-        return Compiled(re.compile(text, case), tuple(translator.parents), False)
-    except (re.error, OverflowError, RecursionError) as failure:
-        raise error("FORX0002", f"regular expression {pattern!r}: {failure}") from None

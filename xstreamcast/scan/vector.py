@@ -42,7 +42,8 @@ def inlined(function: Function) -> Function:
 def _source_stamp() -> tuple[float, int]:
     """When the kernel was last changed, and its size, in all files that are compiled."""
     here = Path(__file__).parent
-    files = ("vector", "layout", "token", "content", "rows", "kernel", "spans", "tree", "octets")
+    ours = ("vector", "layout", "token", "content", "rows", "kernel", "spans", "tree", "octets")
+    files = (*ours, "../functions/regex_machine")
     try:
         states = [(here / f"{name}.py").stat() for name in files]
     except OSError:  # imported from an archive, which does not change
