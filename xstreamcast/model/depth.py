@@ -7,16 +7,16 @@ costs memory as long as it is open. What is deeper than the limit is XSC0007 whe
 from __future__ import annotations
 
 import os
-import sys
+from collections.abc import Iterator
 from typing import Final
 
 from xstreamcast.errors import Place, XStreamError, error
 
-DEFAULT: Final = 1_000
+DEFAULT: Final = 10_000
 VARIABLE: Final = "XCAST_MAX_DEPTH"
 """The variable of the environment that tells processes which a command or Spark starts."""
-_FRAMES: Final = 7  # of Python's stack for a level
-_OTHERS: Final = 2_500  # for all else
+MOUNTED: Final = 1_500
+"""Contents within each other that a continuous query looks into: each takes some of Python's stack."""
 
 
 class _Limit:
@@ -34,7 +34,6 @@ def limit_depth(levels: int) -> int:
         raise ValueError(f"a document has one level at least, not {levels}")
     before, _Limit.levels = _Limit.levels, levels
     os.environ[VARIABLE] = str(levels)
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES * levels + _OTHERS))
     return before
 
 
@@ -42,6 +41,21 @@ def too_deep(place: Place | None = None, within: str = "") -> XStreamError:
     """XSC0007."""
     message = f"more than {deepest()} elements within each other{within}"
     return error("XSC0007", message, place, "if that is meant: --max-depth, or limit_depth() in Python")
+
+
+Work = Iterator["Work"]
+"""Some work, which gives the work that is to be done before it goes on: the depth of a document is not Python's."""
+
+
+def work_off(work: Work) -> None:
+    """Do some work, and all that is to be done for it."""
+    stack = [work]
+    while stack:
+        for more in stack[-1]:
+            stack.append(more)
+            break
+        else:
+            stack.pop()
 
 
 if os.environ.get(VARIABLE, "").isdecimal() and int(os.environ[VARIABLE]):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from xstreamcast.model.content import Content, Opened
+from xstreamcast.model.depth import Work, work_off
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT
 from xstreamcast.run.continuous.adjust.order import Entry, Sequence
 from xstreamcast.run.continuous.adjust.siblings import home_of, pair_up
@@ -79,13 +80,13 @@ class Walk:
     def run(self, found: Found) -> None:
         """Walk through all of it."""
         occurrence = self.mount.occurrence
-        self.children(self.base, occurrence.state, occurrence.above, (), found, top=True)
+        work_off(self.children(self.base, occurrence.state, occurrence.above, (), found, top=True))
         if self.passed:
             self.mount.passed = self.passed
 
     def children(
         self, row: int, state: int, above: Above | None, around: tuple[Member, ...], found: Found, top: bool = False
-    ) -> None:
+    ) -> Work:
         tree = self.tree
         kinds, names, sizes = tree.kind, tree.name, tree.size
         child, end = tree.first_child(row), row + sizes[row]
@@ -104,7 +105,7 @@ class Walk:
                     if to == DEAD:
                         self.skip(child)
                     else:
-                        self.element(child, to, above, around, found, top)
+                        yield self.element(child, to, above, around, found, top)
             child += sizes[child] + 1
 
     def skip(self, row: int) -> None:
@@ -120,7 +121,7 @@ class Walk:
 
     def element(
         self, row: int, state: int, above: Above | None, around: tuple[Member, ...], found: Found, top: bool
-    ) -> None:
+    ) -> Work:
         route = self.route
         role = route.role(state)
         frames: list[tuple[Member, Found]] = []
@@ -151,7 +152,7 @@ class Walk:
             inner = {other: inner[other] for other in inner if self.reaches_into(other, role)}
         shared = self.open_frames(cut, inner, frames) if cut else {}
         if self.tree.size[row] and (self.holes or not role.below.isdisjoint(inner)):
-            self.children(row, state, self.opened(row, state, above, top), around, inner)
+            yield self.children(row, state, self.opened(row, state, above, top), around, inner)
         for member, own in frames:
             member.inner = {
                 unit: Sequence(route.monoid(unit), entries, shared.get(unit), home_of(self.live, unit, member))

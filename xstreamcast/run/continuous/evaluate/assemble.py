@@ -6,10 +6,10 @@ is a batch document (``scan/documents.py``) with one record in it, so that the p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.model.build import TreeBuilder
+from xstreamcast.model.depth import Work, work_off
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT
 from xstreamcast.model.tree import Node, Seam, Sewn, Tree
 from xstreamcast.run.continuous.associate.mounts import (
@@ -139,7 +139,7 @@ def _assembled(member: Member, route: Route, content: bool = True) -> tuple[Tree
     row = len(builder.tree)
     tree, base = member.mount.tree
     assembly = _Assembly(builder, route, member.unit)
-    _run(assembly.element(member.mount, tree, base, base + member.row, member.state, content))
+    work_off(assembly.element(member.mount, tree, base, base + member.row, member.state, content))
     builder.tree.seams = assembly.seams
     return builder.finish(), row
 
@@ -149,7 +149,7 @@ def whole_document(root: Occurrence, route: Route) -> Tree:
     builder = TreeBuilder()
     builder.start_document()
     assembly = _Assembly(builder, route, route.document)
-    _run(assembly.occurrence(root))
+    work_off(assembly.occurrence(root))
     builder.tree.seams = assembly.seams
     return builder.finish()
 
@@ -168,20 +168,6 @@ def _undoes(builder: TreeBuilder, tree: Tree, row: int) -> bool:
     """Whether an element is in no default namespace where there is one around its copy: none reaches into a content."""
     made = builder.tree
     return bool(made.namespaces) and "" in made.in_scope(builder.here) and "" not in tree.in_scope(row)
-
-
-Work = Iterator["Work"]
-"""Some work, which gives the work that is to be done before it goes on: the depth of a document is not Python's."""
-
-
-def _run(work: Work) -> None:
-    stack = [work]
-    while stack:
-        for more in stack[-1]:
-            stack.append(more)
-            break
-        else:
-            stack.pop()
 
 
 class _Assembly:
