@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from xstreamcast.cli.query_table import FORMATS, answers_to, table_file
 from xstreamcast.errors import Place, XStreamError, error
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from xstreamcast.model.serialise import Output, Parameters
     from xstreamcast.model.structure import Structure
     from xstreamcast.run.query import Query
+    from xstreamcast.run.result import Result
     from xstreamcast.run.streams import Streams
 
 METHODS: Final = ("xml", "json", "text", "adaptive")
@@ -103,6 +106,20 @@ def query_command(
     now: Annotated[
         str | None, typer.Option(metavar="TIME", help="The current time; with streams, by default their last.")
     ] = None,
+    format: Annotated[
+        str | None, typer.Option(metavar="FORMAT", help=f"Write a table, a row an item: {', '.join(FORMATS)}.")
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMNS", help="Its columns, of each item: '@id, price as xs:decimal, n=count(b)'."),
+    ] = None,
+    nested: Annotated[
+        str, typer.Option(metavar="FORM", help="Elements with attributes or children in a table: struct, columns, xml, text.")
+    ] = "struct",
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="Write to a file; it is there when it is whole."),
+    ] = None,
     method: Annotated[
         str | None, typer.Option(help=f"How to write the result: {', '.join(METHODS)}.", metavar="METHOD")
     ] = None,
@@ -143,6 +160,10 @@ def query_command(
 
       xcast query 'stream("credit")//account/creditLimit?\\[now]' --stream credit=credit.xml --now 2003-11-15
 
+      xcast query //book catalog.xml --columns '@id, price as xs:decimal, by=author as xs:string*' -o books.parquet
+
+      xcast query 'for $b in //book return map { "id": $b/@id, "year": xs:integer($b/@year) }' catalog.xml --format csv
+
       xcast query 'count(//item)' auction.xml --engine spark --master spark://127.0.0.1:7077
     """
     from xstreamcast.cli.terminal import Diagnostics, scan_progress
@@ -162,12 +183,15 @@ def query_command(
         text = query
     if method is not None and method not in METHODS:
         raise typer.BadParameter(f"--method is one of {', '.join(METHODS)}")
+    table = table_file(format, columns, nested, out)
+    if table is not None and (method or lines or indent):
+        raise typer.BadParameter("--method, --lines and --indent are of answers that are no table")
     if engine not in ENGINES:
         raise typer.BadParameter(f"--engine is one of {', '.join(ENGINES)}")
     if engine == "embedded" and master != "local[2]":
         raise typer.BadParameter("--master belongs to --engine spark")
-    if engine == "spark" and (structure or threads > 1 or spool):
-        raise typer.BadParameter("--structure, --threads and --spool belong to --engine embedded")
+    if engine == "spark" and (structure or threads > 1 or spool or columns):
+        raise typer.BadParameter("--structure, --threads, --spool and --columns belong to --engine embedded")
     base = None if query_file is None else query_file.absolute().as_uri()
     given, streams = pairs(var, "--var"), pairs(stream, "--stream")
     structures = {}
@@ -176,7 +200,9 @@ def query_command(
 
         structures = read_structures(structure)
     early = None if streams else structures
-    compiled = compile(text, base_uri=base, variables=given, structures=early, source=str(query_file or "query"))
+    compiled = compile(
+        text, base_uri=base, variables=given, structures=early, columns=columns, source=str(query_file or "query")
+    )  # fmt: skip
     _warn(compiled.warnings)
     names = [context] if context else list(files or [])
     if not names and compiled.executable.program.uses_context and _piped():
@@ -190,11 +216,13 @@ def query_command(
             raise typer.BadParameter("--engine spark reads files: tasks cannot read the standard input of another")
         from xstreamcast.cli.query_spark import query_on_spark
 
-        query_on_spark(
-            text, lambda: _output(_parameters(compiled, method, indent), lines, None, []), master=master, lines=lines,
-            context=names or None, docs=pairs(doc, "--doc"), streams=streams, now=now, base_uri=base,
-            variables={key: Untyped(value) for key, value in given.items()}, source=str(query_file or "query"),
-        )  # fmt: skip
+        with answers_to(None if table else out):
+            query_on_spark(
+                text, lambda: _output(_parameters(compiled, method, indent), lines, None, []), master=master,
+                lines=lines, table=table, context=names or None, docs=pairs(doc, "--doc"), streams=streams, now=now,
+                base_uri=base, variables={key: Untyped(value) for key, value in given.items()},
+                source=str(query_file or "query"),
+            )  # fmt: skip
         return
     names = _expanded(names)
     report = Diagnostics()
@@ -209,15 +237,18 @@ def query_command(
     written: list[str] = []
     parameters = _parameters(compiled, method, indent)
     stdout = sys.stdout  # a progress bar puts another in its place
+    asked: Any = None
 
     def pause() -> None:
         for output in outputs:
             output.flush()
         stdout.flush()
 
-    try:
+    def results() -> Iterator[Result]:
+        nonlocal asked
         for source in each:
-            result = compiled.ask(
+            asked = source
+            yield compiled.ask(
                 context=source,
                 docs=docs,
                 collections={"": sources} if sources else None,
@@ -232,14 +263,21 @@ def query_command(
                     grow=not lines and grows(parameters),
                 ),
             )
-            output = _output(parameters, lines, progress, written)
-            outputs[:] = [output]
-            output.extend(result.consume())
-            if not lines:
-                output.write("\n")
+
+    try:
+        if table is not None:
+            written += ["rows"] * (table.write(compiled, results()) > 0)
+        else:
+            with answers_to(out):
+                for result in results():
+                    output = _output(parameters, lines, progress, written)
+                    outputs[:] = [output]
+                    output.extend(result.consume())
+                    if not lines:
+                        output.write("\n")
     except XStreamError as failure:
         if len(each) > 1 and (failure.place is None or failure.place.source == str(query_file or "query")):
-            failure.hint = f"{failure.hint}; " * bool(failure.hint) + f"it was asked of {source}"
+            failure.hint = f"{failure.hint}; " * bool(failure.hint) + f"it was asked of {asked}"
         raise
     except KeyboardInterrupt:
         stdout.flush()  # what is known is shown

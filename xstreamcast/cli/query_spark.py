@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xstreamcast.cli.own_spark import own_spark
 
 if TYPE_CHECKING:
+    from xstreamcast.cli.query_table import TableFile
     from xstreamcast.model.serialise import Output
 
 
@@ -20,6 +21,7 @@ def query_on_spark(
     *,
     master: str,
     lines: bool,
+    table: TableFile | None,
     context: Sequence[str] | None,
     docs: Mapping[str, str],
     streams: Mapping[str, str],
@@ -41,6 +43,12 @@ def query_on_spark(
             spark, text, context=context, docs=docs, streams=streams, variables=variables, now=now, base_uri=base_uri,
             source=source,
         )  # fmt: skip
+        if table is not None:
+            from xstreamcast.tables.batches import item_rows
+
+            rows = (part for answer in spread.answers() for part in item_rows(answer, table.nested))
+            table.write_rows({}, rows)
+            return
         for answer in spread.answers():
             output = outputs()
             output.extend(answer)

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from xstreamcast.run.inputs import Scanning
     from xstreamcast.run.library import Library
     from xstreamcast.run.single_pass import PlanCode
+    from xstreamcast.tables.batches import Rows
+    from xstreamcast.tables.cells import Nested
+    from xstreamcast.tables.kinds import Kind
 
 __all__ = ["Query", "Result", "compile", "query", "query_many"]
 
@@ -53,6 +56,7 @@ def query(
     variables: Mapping[str, Any] | None = None,
     now: str | datetime | DateTime | None = None,
     base_uri: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
     threads: int = 1,
     spool: bool = False,
 ) -> Result:
@@ -67,7 +71,9 @@ def query(
     current time; with streams it is by default the largest valid time in them. Files named by ``doc()`` in the query,
     and folders and patterns named by ``collection()``, are read relative to ``base_uri`` (the working folder if not
     given); the network never is. ``collections`` gives others: lists of documents, folders or patterns by name, the
-    default collection as ``""``. All documents of a collection are in memory at once.
+    default collection as ``""``. All documents of a collection are in memory at once. With ``columns``, names and
+    expressions, each item becomes a map of these: ``{"id": "@id", "price": "price as xs:decimal"}``, or as a text,
+    ``"@id, price as xs:decimal"``.
 
     Large documents in files and pipes are scanned, by ``threads`` at once, and only what the query looks at is kept,
     for as long as it is needed. ``spool`` keeps a copy of an input that must be read twice and cannot be.
@@ -78,7 +84,7 @@ def query(
     >>> query("$n * 2", variables={"n": 21}).to_list()
     [42]
     """
-    return compile(text, base_uri=base_uri, variables=tuple(variables or ()))(
+    return compile(text, base_uri=base_uri, variables=tuple(variables or ()), columns=columns)(
         context=context,
         docs=docs,
         collections=collections,
@@ -153,12 +159,13 @@ def compile(
     static: StaticContext | None = None,
     modules: ModuleTexts | None = None,
     structures: Mapping[str, Structure] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     source: str = "query",
 ) -> Query:
     """A query ready to run, any number of times, on any documents.
 
     ``variables`` names those that will be given although the query does not declare them. With the tag structures of
-    its streams known, a path that can match nothing is told in ``warnings``.
+    its streams known, a path that can match nothing is told in ``warnings``. ``columns``: see :func:`query`.
 
     >>> titles = compile("//title/string()")
     >>> [titles(context=f"<b><title>{t}</title></b>").to_list() for t in "ab"]
@@ -183,8 +190,16 @@ def compile(
         modules=modules or file_modules,
         structures=structures,
     )
-    again = partial(compile, text, static=static, modules=modules, structures=structures, source=source)
-    return Query(text, Executable(_gathered(folded(module), text)), warning_texts(module), again)
+    kinds: Mapping[str, Kind | None] = {}
+    if columns is not None:
+        from xstreamcast.tables.chosen import parse_columns, with_columns
+
+        chosen = parse_columns(columns) if isinstance(columns, str) else columns
+        module, kinds = with_columns(module, chosen)
+    again = partial(
+        compile, text, static=static, modules=modules, structures=structures, columns=columns, source=source
+    )
+    return Query(text, Executable(_gathered(folded(module), text)), warning_texts(module), again, kinds)
 
 
 def _gathered(module: Module, text: str) -> Module:
@@ -217,8 +232,11 @@ class Query:
         executable: Executable,
         warnings: tuple[str, ...] = (),
         again: Callable[[], Query] | None = None,
+        kinds: Mapping[str, Kind | None] | None = None,
     ) -> None:
         self.text = text
+        self.kinds = kinds or {}
+        """The columns that were asked for, with their types as far as they were said."""
         self._again = again
         self.executable = executable
         self.warnings = warnings
@@ -305,7 +323,11 @@ class Query:
                     threads=threads, spool=spool, scanning=scanning, streams=doors.get("stream"),
                 )  # fmt: skip
                 doubts = replace(doubts_about(self, each[0], told), document=None)
-                return Result(self, (found for one in each for found in ask(context=one).consume()), doubts)
+
+                def one_by_one(nested: Nested) -> Iterator[Rows]:
+                    return (part for one in each for part in ask(context=one).rows(nested))
+
+                return Result(self, (found for one in each for found in ask(context=one).consume()), doubts, one_by_one)
             context = None
         if item is None:
             from xstreamcast.run.inputs import Scanning
@@ -318,10 +340,10 @@ class Query:
             if scan is not None:
                 from xstreamcast.run import single_pass
 
-                items = single_pass.run(
-                    scan.codes[0], scan.inputs, scan.uris, moment_of(now), given, doors, scanning=chosen
-                )
-                return Result(self, items, doubts_about(self, _looked_at(self, inputs.context), told))
+                args = scan.codes[0], scan.inputs, scan.uris, moment_of(now), given, doors
+                doubts = doubts_about(self, _looked_at(self, inputs.context), told)
+                rows = partial(single_pass.run_rows, *args, scanning=chosen)
+                return Result(self, single_pass.run(*args, scanning=chosen), doubts, rows)
             context = inputs.context
         start = item if context is None or not program.uses_context else document(context)
         made = EvaluationContext(program, moment_of(now), start, given, **doors)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, overload
 
-from xstreamcast.errors import XStreamError
+from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.tree import ATTRIBUTE, TEXT, Node
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas
+    import polars
     import pyarrow
 
     from xstreamcast.model.serialise import Parameters
     from xstreamcast.run.doubts import Doubts
     from xstreamcast.run.query import Query
+    from xstreamcast.tables.batches import Columns, Rows
+    from xstreamcast.tables.cells import Nested
 
 _AT_ONCE: Final = 1 << 16
 """Items that are made between two looks for garbage."""
@@ -28,9 +32,17 @@ _SHOWN: Final = 10
 class Result(Iterable[Item]):
     """The items of a result, computed as they are asked for and then kept."""
 
-    def __init__(self, source: Query, items: Iterator[Item], doubts: Doubts | None = None) -> None:
+    def __init__(
+        self,
+        source: Query,
+        items: Iterator[Item],
+        doubts: Doubts | None = None,
+        rows: Callable[[Nested], Iterator[Rows]] | None = None,
+    ) -> None:
+        """``rows``: another way to the same items, as rows of a table, for who has not begun to ask for them."""
         self._source = source
         self.doubts = doubts
+        self._as_rows = rows
         self._items: list[Item] = []
         self._rest: Iterator[Item] | None = items
         self._failure: XStreamError | None = None
@@ -42,6 +54,7 @@ class Result(Iterable[Item]):
             raise self._failure
         if self._rest is None:
             return False
+        self._as_rows = None
         try:
             self._items.append(next(self._rest))
         except StopIteration:
@@ -60,15 +73,33 @@ class Result(Iterable[Item]):
 
     def consume(self) -> Iterator[Item]:
         """The items that were not asked for before, each as it is computed, and not kept: for results of any size."""
-        rest, self._rest = self._rest, None
+        rest, self._rest, self._as_rows = self._rest, None, None
         yield from rest or ()
+
+    def rows(self, nested: Nested = "struct") -> Iterator[Rows]:
+        """The items as rows of a table, as they are computed; not kept, if none has been asked for before."""
+        from xstreamcast.tables.batches import item_rows
+        from xstreamcast.tables.cells import check_nested
+
+        check_nested(nested)
+        if self._as_rows is None:
+            return item_rows(self, nested) if self._items else item_rows(self.consume(), nested)
+        made, self._as_rows, self._rest = self._as_rows(nested), None, None
+        return made
+
+    def columns(self, nested: Nested = "struct", *, whole: bool = False) -> Columns:
+        """The rows with the types of their columns: by the first rows, or by all of them (``whole``)."""
+        from xstreamcast.tables.batches import SAMPLE, Columns, item_rows
+
+        rows = item_rows(self.items(), nested) if whole else self.rows(nested)
+        return Columns(rows, self._source.kinds, None if whole else SAMPLE)
 
     def items(self) -> list[Item]:
         """All items."""
         if self._failure is not None:
             raise self._failure
         if self._rest is not None:
-            rest, self._rest = self._rest, None
+            rest, self._rest, self._as_rows = self._rest, None, None
             collecting = gc.isenabled()
             some = True
             while some:
@@ -139,29 +170,96 @@ class Result(Iterable[Item]):
 
         return [plain(item) for item in self.items()]
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """One row per item: a map gives a column per key, an element one per attribute and child name, and by its path
-        for what is in a child (``tag/@k``), any other item the column ``value``."""
-        import pandas as made
+    def one(self) -> Any:
+        """The only item, as :meth:`to_list` gives it. XPTY0004: there is none, or another.
 
-        from xstreamcast.run.tables import row_of
+        >>> from xstreamcast import query
+        >>> query("count(//b)", context="<a><b/><b/></a>").one()
+        2
+        """
+        from xstreamcast.run.library import plain
 
-        return made.DataFrame([row_of(item) for item in self.items()])
+        if not self:
+            raise error("XPTY0004", "the answer is empty, where one item was asked for")
+        if len(self._items) > 1 or self._more():
+            raise error("XPTY0004", "the answer has more than one item", hint="to_list(), values()")
+        return plain(self._items[0])
 
-    def to_arrow(self) -> pyarrow.Table:
-        """The rows of :meth:`to_pandas` as an Arrow table; a column with several values somewhere has lists."""
-        import pyarrow as made
+    def values(self) -> list[Any]:
+        """What :meth:`to_list` gives, with nodes as their text: atomic values, as ``data()`` has them.
 
-        from xstreamcast.run.tables import row_of
+        >>> from xstreamcast import query
+        >>> query("//b, 1", context="<a><b>x</b></a>").values()
+        ['x', 1]
+        """
+        from xstreamcast.run.library import plain
 
-        rows = [row_of(item) for item in self.items()]
-        lists = {name for row in rows for name, value in row.items() if isinstance(value, list)}
-        for row in rows:
-            for name in [name for name in row if name in lists]:
-                value = row[name]
-                row[name] = value if isinstance(value, list) else [] if value is None else [value]
-        columns = dict.fromkeys(name for row in rows for name in row)
-        return made.table({str(name): [row.get(name) for row in rows] for name in columns})
+        return [item.string if isinstance(item, Node) else plain(item) for item in self.items()]
+
+    def to_pandas(self, *, nested: Nested = "columns") -> pandas.DataFrame:
+        """One row per item: a map gives a column per key, an element one per attribute and child name, any other
+        item the column ``value``. ``nested``: elements with attributes or children of their own are further columns,
+        by their paths (``tag/@k``), records (``"struct"``, as everywhere else), ``"xml"`` or ``"text"``."""
+        from xstreamcast.tables.batches import needed
+        from xstreamcast.tables.cells import check_nested, row
+
+        check_nested(nested)
+        made: pandas.DataFrame = needed("pandas", "tables").DataFrame([row(item, nested) for item in self.items()])
+        return made
+
+    def to_arrow(self, *, nested: Nested = "struct") -> pyarrow.Table:
+        """The rows of :meth:`to_pandas` as an Arrow table: each column has the narrowest type of all its values; one
+        with several values somewhere has lists.
+
+        >>> from xstreamcast import query
+        >>> query("//b", columns="@id as xs:integer, t", context="<a><b id='1'><t>x</t></b></a>").to_arrow().to_pylist()
+        [{'id': 1, 't': 'x'}]
+        """
+        from xstreamcast.tables.batches import needed
+
+        found = self.columns(nested, whole=True)
+        return needed("pyarrow", "arrow").Table.from_batches(list(found.batches()), found.schema)
+
+    def to_batches(self, *, nested: Nested = "struct") -> pyarrow.RecordBatchReader:
+        """The rows of :meth:`to_pandas` as they are computed, not kept: for answers of any size.
+
+        The first rows tell the types of columns that were not declared (``columns=`` of the query). XSC0152, XSC0153: a
+        later one has others.
+
+        >>> from xstreamcast import query
+        >>> [len(batch) for batch in query("1 to 10").to_batches()]
+        [10]
+        """
+        from xstreamcast.tables.batches import needed
+
+        found = self.columns(nested)
+        return needed("pyarrow", "arrow").RecordBatchReader.from_batches(found.schema, found.batches())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows for whatever reads Arrow: PyArrow, pandas, Polars, DuckDB; see :meth:`to_batches`."""
+        return self.to_batches().__arrow_c_stream__(requested_schema)
+
+    def to_polars(self, *, nested: Nested = "struct") -> polars.DataFrame:
+        """The rows of :meth:`to_batches` as a DataFrame of Polars."""
+        from xstreamcast.tables.batches import needed
+
+        made: polars.DataFrame = needed("polars", "tables").from_arrow(self.to_batches(nested=nested))
+        return made
+
+    def to_duckdb(self, connection: duckdb.DuckDBPyConnection, table: str, *, nested: Nested = "struct") -> int:
+        """A table of the rows of :meth:`to_batches`, made anew in DuckDB; how many there are."""
+        from xstreamcast.tables.batches import needed
+
+        needed("duckdb", "tables")
+        quoted = '"' + table.replace('"', '""') + '"'
+        batches = self.to_batches(nested=nested)
+        connection.register("xstreamcast_batches", batches)
+        try:
+            connection.execute(f"CREATE OR REPLACE TABLE {quoted} AS SELECT * FROM xstreamcast_batches")
+        finally:
+            connection.unregister("xstreamcast_batches")
+        counted: list[tuple[int]] = connection.execute(f"SELECT count(*) FROM {quoted}").fetchall()
+        return counted[0][0]
 
     def to_lxml(self) -> list[Any]:
         """As :meth:`to_list`, but elements, documents, comments and instructions are those of lxml, and attributes and

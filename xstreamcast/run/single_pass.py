@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 from xstreamcast.errors import XMLError, XStreamError, error
 from xstreamcast.lang import ast
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from xstreamcast.model.datetime import DateTime
     from xstreamcast.scan.automaton import Target
     from xstreamcast.scan.documents import BatchDocument
+    from xstreamcast.tables.batches import Rows
+    from xstreamcast.tables.cells import Nested
 
 
 _SPOOL: Final = "save the input to a file, or have a copy of it kept while the query runs: --spool, spool=True"
@@ -109,6 +111,8 @@ class PlanRun:
     """The parts that may come in pieces."""
     grown: set[VarName] = field(default_factory=set)
     """The units whose items stand between such pieces."""
+    nested: Nested | None = None
+    """The items are to be rows of a table, with nested elements as this says."""
 
     def __post_init__(self) -> None:
         self.output += self.code.output
@@ -126,7 +130,7 @@ class PlanRun:
                 return self.units[part.variable]
         return None
 
-    def take(self, step: Pass, batch: BatchDocument | Whole) -> Iterator[Iterable[Item]]:
+    def take(self, step: Pass, batch: BatchDocument | Whole) -> Iterator[Iterable[Item] | Rows]:
         """A batch for the units of a pass; items that are known to be next in the answer come out."""
         root, cuts = batch.tree.root, cuts_of(batch)
         ahead = self.streaming(step)
@@ -136,7 +140,10 @@ class PlanRun:
             if work is not ahead and unit not in counted:
                 work.take(root, cuts)
         while ahead is not None:
-            yield from _streamed(ahead, root, cuts)
+            if self.nested is not None and not isinstance(ahead.state, Sliced) and ahead.code.nest is None:
+                yield ahead.rows(root, self.nested)
+            else:
+                yield from _streamed(ahead, root, cuts)
             if not ahead.settled:
                 return
             self.done.add(ahead.unit.variable)
@@ -272,7 +279,31 @@ def run(
     if not scanning.spool:
         refuse_second_reading(code.plan, inputs)
     work = PlanRun(code, Evaluation(now, given or {}, doors or {}), growing=dict(code.growing) if scanning.grow else {})
-    return chain.from_iterable(_run(code, inputs, uris, work, scanning))
+    return chain.from_iterable(cast("Iterator[Iterable[Item]]", _run(code, inputs, uris, work, scanning)))
+
+
+def run_rows(
+    code: PlanCode,
+    inputs: Mapping[Source, Scannable],
+    uris: Mapping[Source, str | None],
+    now: DateTime,
+    given: dict[VarName, list[Item]],
+    doors: dict[str, Any],
+    nested: Nested,
+    *,
+    scanning: Scanning,
+) -> Iterator[Rows]:
+    """As :func:`run`, but the items are rows of a table."""
+    from xstreamcast.tables.batches import item_rows
+
+    if not scanning.spool:
+        refuse_second_reading(code.plan, inputs)
+    work = PlanRun(code, Evaluation(now, given, doors), nested=nested)
+    for part in _run(code, inputs, uris, work, scanning):
+        if isinstance(part, Iterable):
+            yield from item_rows(part, nested)
+        elif len(part):
+            yield part
 
 
 def run_many(
@@ -323,7 +354,7 @@ def _scan_for(taking: list[tuple[PlanRun, Pass, list[Item]]], documents: _Docume
         for batch in made:
             first = 0
             for work, step, answer in taking:
-                answer.extend(chain.from_iterable(work.take(step, batch)))
+                answer.extend(chain.from_iterable(cast("Iterator[Iterable[Item]]", work.take(step, batch))))
                 first = work.count(step, batch, first)
             if all(work.settled(step) for work, step, _ in taking):
                 break
@@ -333,7 +364,7 @@ def _scan_for(taking: list[tuple[PlanRun, Pass, list[Item]]], documents: _Docume
 
 
 def _run(code: PlanCode, inputs: Mapping[Source, Scannable], uris: Mapping[Source, str | None], work: PlanRun,
-         scanning: Scanning) -> Iterator[Iterable[Item]]:  # fmt: skip
+         scanning: Scanning) -> Iterator[Iterable[Item] | Rows]:  # fmt: skip
     plan = code.plan
     with ExitStack() as stack:
         documents = _Documents([plan], inputs, uris, scanning, stack)

@@ -29,6 +29,9 @@ from xstreamcast.run.sharing import Shared, share
 if TYPE_CHECKING:
     from xstreamcast.model.datetime import DateTime
     from xstreamcast.run.continuous.time.horizon import Horizon
+    from xstreamcast.tables.batches import Rows
+    from xstreamcast.tables.cells import Nested
+    from xstreamcast.tables.fields import Fields
 
 _INSTANCES: Final = "instances"
 _DOCUMENT: Final = ast.SequenceType(ast.DocumentTest())
@@ -139,6 +142,16 @@ class UnitCode:
         self.start = start
         self.nest = None if unit.nest is None else NestCode(parts, unit, unit.nest)
         self._programs: dict[str, Executable] = {}
+        self._fields: list[Fields | None] = []  # found when first asked for
+
+    @property
+    def fields(self) -> Fields | None:
+        """The columns of its items, if they are maps whose values are paths from its records."""
+        if not self._fields:
+            from xstreamcast.tables.fields import fields_of
+
+            self._fields.append(fields_of(self.unit.items) if self.nest is None else None)
+        return self._fields[0]
 
     def program(self, form: str) -> Executable:
         """The program of one form of E: see :attr:`xstreamcast.run.reductions.State.part`."""
@@ -174,6 +187,9 @@ class UnitCode:
             return _call("data", unit.items)
         if form in ("count", "exists"):
             return _call(form, unit.items)
+        if form == "records":
+            assert self.fields is not None
+            return self.fields.records
         if isinstance(reduction, Group) and not reduction.rows:
             item = plan_name(reduction.item)
             keys = tuple(_call("data", key) for key in reduction.keys)
@@ -422,6 +438,23 @@ class UnitRun:
         if self.code.nest is None:
             return self.evaluation.run(self.code.program("items"))
         return self._nested(self.code.nest, root, cuts)
+
+    def rows(self, root: Node, nested: Nested) -> Rows:
+        """E's items in a batch, as rows of a table: where they are maps of paths, whole columns at a time."""
+        from importlib.util import find_spec
+
+        from xstreamcast.scan.octets import Octets
+        from xstreamcast.tables.batches import ItemRows
+
+        fields = self.code.fields if find_spec("pyarrow") else None
+        if fields is not None and isinstance(root[0].octets, Octets):
+            self.evaluation.begin(self.code, root)
+            records = list(self.evaluation.run(self.code.program("records")))
+            if records and all(isinstance(record, Node) and record[0] is root[0] for record in records):
+                from xstreamcast.tables.fields import RecordRows
+
+                return RecordRows(fields.fields, records, self.evaluation.now, nested)
+        return ItemRows(self.items(root, ()), nested)
 
     @property
     def settled(self) -> bool:

@@ -104,7 +104,7 @@ _ANYWHERE: Final = ast.AxisStep("descendant-or-self", ast.KindTest("node"))
 def _test(e: ast.Expr, variable: VarName | None, record: Path) -> RecordTest | None:
     if isinstance(e, ast.GeneralComparison):
         for side, other, op in ((e.left, e.right, e.op), (e.right, e.left, _MIRRORED[e.op])):
-            path, value = _relative(side, variable), _literal(other)
+            path, value = relative(side, variable), _literal(other)
             if path is not None and value is not None:
                 return RecordTest(record / path, cast(Relation, op), value)
         return None
@@ -114,7 +114,7 @@ def _test(e: ast.Expr, variable: VarName | None, record: Path) -> RecordTest | N
         e = cast(ast.FunctionCall, e.args[0]).args[0]
     elif isinstance(e, ast.Quantified):
         return _some_contains(e, variable, record)
-    path = _relative(e, variable)
+    path = relative(e, variable)
     return None if path is None or not path.steps else RecordTest(record / path, "exists")
 
 
@@ -125,7 +125,7 @@ def _some_contains(e: ast.Quantified, variable: VarName | None, record: Path) ->
     condition = e.condition
     if not (isinstance(condition, ast.FunctionCall) and is_fn(condition, "contains", 2)):
         return None
-    path, text = _relative(e.bindings[0].source, variable), condition.args[1]
+    path, text = relative(e.bindings[0].source, variable), condition.args[1]
     if path is None or condition.args[0] != ast.VarRef(e.bindings[0].var) or not isinstance(text, ast.StringLiteral):
         return None
     return RecordTest(record / path, "contains", text.value)
@@ -141,7 +141,7 @@ def _literal(e: ast.Expr) -> str | float | None:
             return None
 
 
-def _relative(e: ast.Expr, variable: VarName | None) -> Path | None:
+def relative(e: ast.Expr, variable: VarName | None) -> Path | None:
     """The path of nodes below the record."""
     if variable is None:
         steps = e.steps if isinstance(e, ast.Path) else (e,)

@@ -17,7 +17,13 @@ from xstreamcast.errors import error
 from xstreamcast.run.library import moment_of
 from xstreamcast.run.query import compile
 from xstreamcast.spark.motion.stream_source import size_option
-from xstreamcast.spark.rest.columns import (
+from xstreamcast.spark.rest.door import Key
+from xstreamcast.spark.rest.files import Document, documents
+from xstreamcast.spark.rest.indexing import planned
+from xstreamcast.spark.rest.program import Program, Scan
+from xstreamcast.spark.rest.ranges import Asked, Range, Seen, range_batches
+from xstreamcast.spark.transport import ITEM_ROWS, dumps, item_batches
+from xstreamcast.tables.columns import (
     Column,
     Table,
     arrow,
@@ -27,12 +33,6 @@ from xstreamcast.spark.rest.columns import (
     record_place,
     targets,
 )
-from xstreamcast.spark.rest.door import Key
-from xstreamcast.spark.rest.files import Document, documents
-from xstreamcast.spark.rest.indexing import planned
-from xstreamcast.spark.rest.program import Program, Scan
-from xstreamcast.spark.rest.ranges import Asked, Range, Seen, range_batches
-from xstreamcast.spark.transport import ITEM_ROWS, dumps, item_batches
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

@@ -3,7 +3,7 @@
 A column's path begins at the element: child and attribute steps, ``//``, ``text()``, ``.``; or it leads outwards to an
 attribute of an element around it: ``../@id``, ``ancestor::region/@name``. Behind it may stand what it gives, as XQuery
 writes it: ``bidder/increase as xs:double*``. With ``*`` or ``+`` the column is a list. Anything else is an expression
-that is computed for each element (:mod:`~xstreamcast.spark.rest.computed`).
+that is computed for each element (:mod:`~xstreamcast.tables.computed`).
 
 With paths, everything from the kernel's arrays to Arrow's is done for many rows at once: no value is a Python object.
 
@@ -32,7 +32,7 @@ from xstreamcast.scan.automaton import Action, Target
 from xstreamcast.scan.octets import Octets
 from xstreamcast.scan.path import NodeTest, Path, Step, parse_path
 from xstreamcast.scan.vector import Longs
-from xstreamcast.spark.rest.computed import Computed
+from xstreamcast.tables.computed import Computed
 
 _AS: Final = re.compile(r"^(?P<path>.*?)(?:\s+as\s+(?:xs:)?(?P<type>[A-Za-z]+)(?P<occurs>[?*+]?))?\s*$", re.DOTALL)
 _NO_STEPS: Final = re.compile(r"""[\[\]|,'"$=<>\s]""")
@@ -74,17 +74,24 @@ class Column:
         return f"`{self.name}` " + (f"array<{self.type}>" if self.repeated else self.type)
 
 
-def parse_column(name: str, text: str, namespaces: Mapping[str, str] | None = None) -> Column:
-    """A column of the option ``columns``."""
+def declared(name: str, text: str) -> tuple[str, str, bool | None]:
+    """What a column looks at, the type that is said behind it ("": none), and whether it is a list (None: not said)."""
     match = _AS.match(text.strip())
     assert match is not None, "the pattern matches anything"
-    kind, repeated, path = "", None, match["path"].strip()
+    path = match["path"].strip()
     if path.endswith(_CASTS):
-        path = text.strip()  # cast as xs:date: the type is the expression's own
-    elif match["type"]:
-        if match["type"] not in TYPES:
-            raise error("XPST0051", f"column {name}: no type xs:{match['type']}", hint=f"one of {', '.join(TYPES)}")
-        kind, repeated = TYPES[match["type"]], match["occurs"] in ("*", "+")
+        return text.strip(), "", None  # cast as xs:date: the type is the expression's own
+    if not match["type"]:
+        return path, "", None
+    if match["type"] not in TYPES:
+        raise error("XPST0051", f"column {name}: no type xs:{match['type']}", hint=f"one of {', '.join(TYPES)}")
+    return path, match["type"], match["occurs"] in ("*", "+")
+
+
+def parse_column(name: str, text: str, namespaces: Mapping[str, str] | None = None) -> Column:
+    """A column of the option ``columns``."""
+    path, said, repeated = declared(name, text)
+    kind = TYPES[said] if said else ""
     outwards = _OUTWARDS.fullmatch(path)
     if outwards:
         attribute = parse_path("/" + outwards["attribute"], namespaces)
