@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Annotated, BinaryIO, Final, Protocol, cast
 
 import typer
 
+from xstreamcast.cli.tables import KeepRemoved, TableKey, feed_table
 from xstreamcast.errors import Place, XStreamError, error, missing_file
 
 if TYPE_CHECKING:
@@ -63,6 +64,18 @@ def feed_command(
     out: Annotated[
         str | None, typer.Option("-o", "--out", metavar="OUT", help="A file, or a folder/ that grows by a file each.")
     ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL#NAME",
+            help="Instead of a stream, a table of the records as they are: sqlite:///FILE, duckdb:///FILE, postgresql://…",
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(metavar="COLUMNS", help="Its columns, of each record: '@id, price as xs:decimal'.")
+    ] = None,
+    table_key: TableKey = [],
+    keep_removed: KeepRemoved = False,
 ) -> None:
     """Turn documents that bring records into a stream: of each document what is new, different and gone.
 
@@ -82,12 +95,20 @@ def feed_command(
       xcast feed '/osm/node|/osmChange/*/node' base.osm diffs/ --key @id --removed /osmChange/delete/node -o nodes/
 
       sensors | xcast feed /reading - --time @at | xcast watch -f alerts.xq --stream readings=-
+
+      xcast feed /PubmedArticleSet/PubmedArticle baseline/ updatefiles/ --key MedlineCitation/PMID --state pubmed.state
+      --removed /PubmedArticleSet/DeleteCitation/PMID --table postgresql:///pubmed#articles --table-key pmid
+      --columns 'pmid=MedlineCitation/PMID as xs:integer, title=.//ArticleTitle as xs:string'
     """
     from xstreamcast.cli.terminal import Diagnostics, output
     from xstreamcast.feeds import Feed
 
     folder = out is not None and (out.endswith("/") or Path(out).is_dir())
     piped = out is None or out == "-"
+    if table is None and (columns or table_key or keep_removed):
+        raise typer.BadParameter("--columns, --table-key and --keep-removed are of --table")
+    if table is not None and (out is not None or state is None or time is not None):
+        raise typer.BadParameter("--table goes on by --state, has records as they are now (no --time), and is no -o")
     if until_idle is not None and not follow:
         raise typer.BadParameter("--until-idle belongs to --follow")
     if "-" in sources and (follow or len(sources) > 1):
@@ -105,7 +126,11 @@ def feed_command(
     ends = not follow and state is None
     try:
         documents = _documents(feed, sources, follow, until_idle)
-        if folder:
+        if table is not None:
+            about = f"{record}\n{key}\n{removed}\n{whole}"
+            with closing(feed_table(feed, about, table, columns, table_key, keep_removed)) as filled:
+                _tell(feed, documents, filled, ends, follow)
+        elif folder:
             assert out is not None
             with closing(_GrowingFolder(Path(out), feed.begun)) as growing:
                 _tell(feed, documents, growing, ends, follow)
@@ -149,10 +174,18 @@ def _is_new(feed: Feed, file: Path) -> bool:
         return False
 
 
+class _Writer(Protocol):
+    """Who is told changes, and structures before them."""
+
+    def write(self, change: Change, /) -> None: ...
+
+    def write_structure(self, structure: Structure, /) -> None: ...
+
+
 class _Telling(Protocol):
     """Where the changes of documents go."""
 
-    def writer(self) -> FragmentWriter:
+    def writer(self) -> _Writer:
         """Who writes the changes of a document."""
 
     def publish(self) -> None:
@@ -265,7 +298,7 @@ class _GrowingFolder:
     close = discard
 
 
-def _write(writer: FragmentWriter, item: Structure | Change) -> None:
+def _write(writer: _Writer, item: Structure | Change) -> None:
     from xstreamcast.model.change import Change
 
     if isinstance(item, Change):

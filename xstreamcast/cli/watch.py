@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, Protocol
 
 import typer
 
+from xstreamcast.cli.tables import KeepRemoved, TableKey, Tables, tables_of
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.serve import SCHEME
 
@@ -82,6 +83,18 @@ def watch_command(
         list[str],
         typer.Option(metavar="NAME=FILE", help="The first (second …) query's changes, to a file or xcast://host:port."),
     ] = [],
+    table: Annotated[
+        list[str],
+        typer.Option(
+            metavar="URL#NAME",
+            help="A table that equals the first (second …) query's answer: sqlite:///FILE, duckdb:///FILE, postgresql://…",
+        ),
+    ] = [],
+    columns: Annotated[
+        list[str], typer.Option(metavar="COLUMNS", help="The table's columns, of each item: '@id, n as xs:decimal'.")
+    ] = [],
+    table_key: TableKey = [],
+    keep_removed: KeepRemoved = False,
     trace: Annotated[bool, typer.Option("--trace", help="A JSON line for each change that alters an answer.")] = False,
     until_idle: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="A folder that brings nothing for so long has ended.")
@@ -109,6 +122,8 @@ def watch_command(
       generator | xcast watch -f alerts.xq --stream feed=- --format changes > alerts.xml
 
       generator | xcast watch 'stream("log")//error' --stream log=- --fixed '*' --format changes
+
+      xcast watch 'stream("s")//order\\[open]' --stream s=orders/ --table postgresql:///shop#open --columns '@id, total'
     """
     from xstreamcast.cli.query import pairs
     from xstreamcast.cli.terminal import Diagnostics, readers_may_leave
@@ -132,8 +147,8 @@ def watch_command(
         raise typer.BadParameter(f"--engine is one of {', '.join(ENGINES)}")
     if engine == "embedded" and (checkpoint is not None or batch is not None or master != "local[2]"):
         raise typer.BadParameter("--master, --checkpoint and --batch belong to --engine spark")
-    if engine == "spark" and fixed:
-        raise typer.BadParameter("--fixed belongs to --engine embedded")
+    if engine == "spark" and (fixed or table):
+        raise typer.BadParameter("--fixed and --table belong to --engine embedded")
     if engine == "spark" and memory is not None:
         raise typer.BadParameter("--memory belongs to --engine embedded: Spark has its own settings")
     if format == "changes" and len(texts) > 1:
@@ -180,9 +195,10 @@ def watch_command(
     )
     _check_streams(inflow, sources, published)
     check_sources(sources)  # before anything is written
+    tables = tables_of(inflow.queries, table, columns, table_key, keep_removed)
     warned, interrupted = Warned(inflow), False
     with readers_may_leave():
-        sinks = sinks_of(inflow, format, trace, published)
+        sinks = sinks_of(inflow, format, trace, published, tables)
         try:
             for number, name in enumerate(published):
                 for other in inflow.queries:
@@ -190,10 +206,12 @@ def watch_command(
                         other.listen(name, inflow.queries[number])
             warned.live = any(isinstance(sink, Screen) for sink in sinks)
             servers = any("://" in file for file in published.values())
-            pause = 0.25 if clock == "wall" or servers or warned.live else None
-            if not lateness and all(isinstance(sink, Last) for sink in sinks) and _at_rest(sources):
+            pause = 0.25 if clock == "wall" or servers or warned.live or tables else None
+            if not lateness and all(isinstance(sink, Last | Tables) for sink in sinks) and _at_rest(sources):
                 for name, source in sources.items():
                     inflow.load(source, name, telling=True)  # nobody wants to know what happens meanwhile
+                for query in inflow.queries:
+                    query.take()
                 warned.look(inflow)
             else:
                 receptions: dict[str, Reception] = {}
@@ -305,7 +323,7 @@ def _follow(inflow: Inflow, brought: Iterable[tuple[str, Any]], sinks: list[Sink
 
     def tell(began: float) -> None:
         for number, query in enumerate(inflow.queries):
-            emitted = query.take()
+            emitted = query.take(soon=True)
             if emitted:
                 for sink in sinks:
                     sink.told(n, number, query, emitted, perf_counter() - began)
@@ -331,9 +349,11 @@ def _follow(inflow: Inflow, brought: Iterable[tuple[str, Any]], sinks: list[Sink
     tell(perf_counter())
 
 
-def sinks_of(inflow: Inflow, format: str | None, trace: bool, published: dict[str, str]) -> list[Sink]:
+def sinks_of(
+    inflow: Inflow, format: str | None, trace: bool, published: dict[str, str], tables: Tables | None = None
+) -> list[Sink]:
     """Who hears of the answers, as the options say."""
-    sinks: list[Sink] = []
+    sinks: list[Sink] = [] if tables is None else [tables]
     for number, (name, file) in enumerate(published.items()):
         if file.startswith(SCHEME):
             from xstreamcast.serve.publication import Publication
@@ -344,7 +364,7 @@ def sinks_of(inflow: Inflow, format: str | None, trace: bool, published: dict[st
     if trace:
         sinks.append(Trace(inflow, sys.stderr if format else sys.stdout))
     chosen = format
-    if chosen is None and not trace:
+    if chosen is None and not trace and tables is None:
         chosen = "live" if sys.stdout.isatty() else "changes" if len(inflow.queries) == 1 else "json"
     match chosen:
         case "live":

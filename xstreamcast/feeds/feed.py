@@ -71,6 +71,7 @@ class Feed:
             raise error("XSC0120", "what is gone is known by its key", hint="say what the key of a record is")
         self.keyed, self.timed, self.removes, self.whole = key is not None, time is not None, removed is not None, whole
         self.report = Findings(report)
+        self.namespaces = dict(namespaces or {})
         self.records = Records(record, key, time, removed, namespaces or {})
         self.known = Known(state, f"({self.records.about}, {key!r}, {time!r}, {removed!r}, {whole!r})")
         self.tags = self._announced()
@@ -82,6 +83,15 @@ class Feed:
     def warnings(self) -> tuple[str, ...]:
         """What was put aside, and documents without a record, with how many there were."""
         return self.report.texts()
+
+    @property
+    def documents(self) -> int:
+        """How many documents have been read, or are being read."""
+        return int(self.known.get("documents", "0"))
+
+    def is_record(self, change: Change) -> bool:
+        """Whether a change is one of a record, not of what holds records together."""
+        return change.tsid == self.tags.record
 
     @property
     def begun(self) -> bool:

@@ -8,4 +8,7 @@ Read in this order:
 * :mod:`~xstreamcast.tables.chosen`   a query whose items are rows with the columns that somebody asked for
 * :mod:`~xstreamcast.tables.batches`  rows as Arrow's record batches, as they are found
 * :mod:`~xstreamcast.tables.files`    Parquet, Arrow, CSV, TSV and JSON lines
+* :mod:`~xstreamcast.tables.answer_table`  a table in a database that equals an answer; beneath it
+  :mod:`~xstreamcast.tables.database` and its kin, above it :mod:`~xstreamcast.tables.contents` and
+  :mod:`~xstreamcast.tables.sink`, which turn changes into rows
 """

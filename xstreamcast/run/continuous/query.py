@@ -48,6 +48,7 @@ from xstreamcast.run.query import Query, Result, compile
 from xstreamcast.run.streams import names_all_streams, streams_named
 from xstreamcast.run.temporal import moment_at
 from xstreamcast.run.units import Evaluation
+from xstreamcast.tables.sink import Tabled
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
@@ -152,7 +153,7 @@ def continuous_many(
     return inflow
 
 
-class ContinuousQuery:
+class ContinuousQuery(Tabled):
     """A query that goes on. The law: :meth:`answer` is always q(T(γ)) of what has been fed, γ.
 
     ``warnings`` tells what in the query can hardly be meant; ``recomputed``, if not empty, why it is computed anew at
@@ -215,12 +216,12 @@ class ContinuousQuery:
         self.inflow.tick(now)
         return [emitted.change for emitted in self.take()]
 
-    def take(self) -> list[Emitted]:
-        """The changes of the answer that nobody has taken yet, with their order labels."""
+    def take(self, soon: bool = False) -> list[Emitted]:
+        """The changes of the answer that nobody has taken yet, with order labels; tables have them now, or ``soon``."""
         if self._output is not None:
             self._up_to_date()
         taken, self._pending = self._pending, []
-        return taken
+        return self.tabled(taken, soon)
 
     def rows(self, emitted: Iterable[Emitted]) -> list[dict[str, Any]]:
         """Changes as rows of the one schema: stream, seq, change, doc, region, target … content."""
@@ -261,7 +262,7 @@ class ContinuousQuery:
             brought = arrivals(self.inflow.sources, pause=_PAUSE)
             while (one := await asyncio.to_thread(next, brought, None)) is not None:
                 self.inflow.bring(*one)
-                for emitted in self.take():
+                for emitted in self.take(soon=one[1] is not None):
                     yield emitted.change
         elif isinstance(source, AsyncIterable):
             async for item in source:
@@ -276,7 +277,7 @@ class ContinuousQuery:
         """Read the ``streams`` that the query was made with until they end: ``for change in q.follow()``."""
         for name, brought in arrivals(self.inflow.sources, pause=_PAUSE):
             self.inflow.bring(name, brought)
-            for emitted in self.take():
+            for emitted in self.take(soon=brought is not None):
                 yield emitted.change
 
     def listen(self, stream: str, other: ContinuousQuery) -> None:

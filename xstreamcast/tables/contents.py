@@ -1,0 +1,68 @@
+"""The rows of items that come as XML: the columns of elements, many at a time; values are in column ``value``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from xstreamcast.model.atomic import Item, Untyped
+from xstreamcast.model.names import ELEMENT
+from xstreamcast.model.namespaces import STREAM
+from xstreamcast.model.parse import parse
+from xstreamcast.model.tree import Node
+from xstreamcast.run.query import compile
+from xstreamcast.tables.cells import Nested, row
+from xstreamcast.tables.kinds import Kind
+
+_ITEMS: Final = "xstreamcast-items"
+
+
+class Contents:
+    """What becomes of contents: ``columns`` as :func:`xstreamcast.query` has them; else attributes and children.
+
+    >>> made = Contents("@id, price as xs:decimal")
+    >>> made.rows([b"<b id='1'><price>2</price></b>", b"<b id='2'/>"])
+    [{'id': '1', 'price': Decimal('2')}, {'id': '2', 'price': None}]
+    >>> Contents(None).rows([b"<b id='1'><price>2</price></b>", b" 7"])
+    [{'@id': '1', 'price': '2'}, {'value': '7'}]
+    """
+
+    def __init__(
+        self,
+        columns: str | Mapping[str, str] | None,
+        nested: Nested = "struct",
+        namespaces: Mapping[str, str] | None = None,
+    ) -> None:
+        self.nested: Nested = nested
+        prolog = "".join(
+            f'declare namespace {prefix} = "{uri}"; ' if prefix else f'declare default element namespace "{uri}"; '
+            for prefix, uri in (namespaces or {}).items()
+        )
+        self.query = None
+        if columns is not None:
+            self.query = compile(f"{prolog}${_ITEMS}", columns=columns, variables=(_ITEMS,))
+
+    @property
+    def declared(self) -> Mapping[str, Kind | None]:
+        """The columns, with their types as far as they were said."""
+        return {} if self.query is None else self.query.kinds
+
+    def rows(self, contents: Sequence[bytes]) -> list[dict[str, Any]]:
+        """A row for each content."""
+        parts = [f'<rows xmlns:stream="{STREAM}">'.encode()]
+        for content in contents:
+            parts += (b"<row>", content, b"</row>")
+        parts.append(b"</rows>")
+        (top,) = parse(b"".join(parts)).children()
+        items: list[Item] = [_item(each) for each in top.children()]
+        if self.query is not None:
+            items = self.query(variables={_ITEMS: items}).items()
+        return [row(item, self.nested) for item in items]
+
+
+def _item(wrapper: Node) -> Item:
+    """The item that a content is: an element, or a value as text; a blank before that parts it from another."""
+    inside = wrapper.children()
+    if len(inside) == 1 and inside[0].kind == ELEMENT:
+        return inside[0]
+    return Untyped(wrapper.string.removeprefix(" "))

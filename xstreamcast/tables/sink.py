@@ -1,0 +1,196 @@
+"""Changes of an answer → changes of its table: whole transactions, and after a restart nothing before the answer is as
+far as it was.
+
+A query is asked again from the beginning of its streams when it is started again. Its answer at a position depends on
+what the streams brought up to there and nothing else, so the table stays as it is until the answer has come to the
+position of the table; then what differs is written, and from there on every change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from xstreamcast.errors import error
+from xstreamcast.model.change import ContentChange, Hide, Remove, Replace, Show
+from xstreamcast.run.continuous.display.emit import ANSWER, ERROR
+from xstreamcast.tables.answer_table import AnswerTable, Removal, RowChange
+from xstreamcast.tables.cells import Nested
+from xstreamcast.tables.contents import Contents
+
+if TYPE_CHECKING:
+    from xstreamcast.run.continuous.arrive.inflow import Inflow
+    from xstreamcast.run.continuous.display.shelf import Emitted
+    from xstreamcast.run.query import Query
+
+_MANY: Final = 5_000
+"""Changed rows that are written, whatever the time."""
+_SOON: Final = 0.25
+"""Seconds after which rows are written that have changed."""
+_ROWS: Final = 1_000
+"""Contents that are read together."""
+
+
+class TableSink:
+    """Keeps a table equal to an answer, of which it hears every change, with its place.
+
+    ``where`` tells how much of each stream has come, ``over`` whether the streams are at their end: then the answer
+    stands, however far it was before.
+    """
+
+    def __init__(
+        self, table: AnswerTable, contents: Contents, where: Callable[[], dict[str, int]], over: Callable[[], bool]
+    ) -> None:
+        self.table, self.contents, self.where, self.over = table, contents, where, over
+        self.catching_up = table.begun
+        """Whether the answer is not yet as far as the table."""
+        self.position: dict[str, int] = {}
+        self._net: dict[int, tuple[str, bytes] | None] = {}
+        self._cleared = False
+        self._failing = False
+        self._failure = ""
+        self._told = False
+        self._written = monotonic()
+
+    def take(self, emitted: Iterable[Emitted], soon: bool = False) -> None:
+        """What is different in the answer; it is written now, or ``soon``."""
+        self.position = self.where()
+        for change, order in emitted:
+            self._told = True
+            if change.region == ANSWER and isinstance(change, Hide | Show):
+                self._failing = isinstance(change, Hide)
+            elif change.region == ANSWER and isinstance(change, Replace):  # it is told anew: what was in it is gone
+                self._cleared = True
+                self._net = {}
+            elif change.region == ERROR:
+                self._failure = change.content.decode() if isinstance(change, ContentChange) else ""
+            elif order is not None:
+                if isinstance(change, Remove):
+                    self._net[change.region] = None
+                elif isinstance(change, ContentChange):
+                    self._net[change.region] = order, change.content
+        self.flush(soon=soon)
+
+    def flush(self, *, soon: bool = False) -> None:
+        """Write what has changed; ``soon``: if it is much, or a while ago that something was written."""
+        if soon and len(self._net) < _MANY and monotonic() - self._written < _SOON:
+            return
+        if self.catching_up:
+            known = self.table.position
+            if any(self.position.get(stream, 0) < count for stream, count in known.items()):
+                return
+            self._reconcile()
+        elif self._told or self.position != self.table.position:
+            self._write()
+        self._written = monotonic()
+
+    def close(self, over: bool) -> None:
+        """There will be no more. ``over``: the streams are at their end."""
+        try:
+            if self.catching_up and over:
+                self._reconcile()
+            self.flush()
+        finally:
+            self.table.close()
+
+    def __enter__(self) -> TableSink:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.close(over=kind is None and self.over())
+
+    def _write(self) -> None:
+        if self._failing:
+            self.table.fail(self.position, self._failure)
+            self._told = False
+            return
+        with self.table.transaction(self.position):
+            if self._cleared:
+                self.table.clear()
+            self.table.write(self._rows())
+        self._settled()
+
+    def _reconcile(self) -> None:
+        if self._failing:
+            self.table.fail(self.position, self._failure)
+            return
+        self.table.reconcile(self._rows(), self.position)
+        self.catching_up = False
+        self._settled()
+
+    def _settled(self) -> None:
+        self._net, self._cleared, self._told = {}, False, False
+
+    def _rows(self) -> Iterable[RowChange]:
+        """The rows that have changed."""
+        there = [(region, *told) for region, told in self._net.items() if told is not None]
+        for region, told in self._net.items():
+            if told is None:
+                yield RowChange(region, None, None)
+        for start in range(0, len(there), _ROWS):
+            some = there[start : start + _ROWS]
+            rows = self.contents.rows([content for _, _, content in some])
+            for (region, place, _), values in zip(some, rows, strict=True):
+                yield RowChange(region, place, values)
+
+
+class Tabled:
+    """A query whose answer is kept in tables."""
+
+    query: Query
+    inflow: Inflow
+    streams: tuple[str, ...]
+    _tables: tuple[TableSink, ...] = ()
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has begun to be answered."""
+        raise NotImplementedError
+
+    def tabled(self, emitted: list[Emitted], soon: bool) -> list[Emitted]:
+        """Changes of the answer, which its tables have heard of."""
+        for table in self._tables:
+            table.take(emitted, soon)
+        return emitted
+
+    def into(
+        self,
+        url: str,
+        *,
+        columns: str | Mapping[str, str] | None = None,
+        key: str | Sequence[str] = (),
+        removed: Removal = "delete",
+        nested: Nested = "struct",
+    ) -> TableSink:
+        """Keep a table equal to the answer, from now on: ``with q.into("postgresql://host/db#books"): …``.
+
+        Rows are written in transactions, with the position in the streams: a query that is asked again after a crash
+        goes on from there. ``columns`` as in :func:`xstreamcast.query`; ``key``: columns that differ in all rows;
+        ``removed``: rows that are gone are deleted, or ``"mark"``-ed; ``nested``: elements with attributes or children
+        of their own as JSON (``"struct"``), ``"xml"`` or ``"text"``. XSC0155–XSC0157: what may be wrong with a table.
+
+        >>> from xstreamcast import continuous
+        >>> from xstreamcast.model.change import Fill
+        >>> q = continuous('stream("s")//b')
+        >>> with q.into("sqlite::memory:#books", columns="@id, price as xs:decimal") as table:
+        ...     _ = q.feed(Fill(region=0, content=b"<a><b id='1'><price>2.5</price></b></a>"))
+        ...     table.table.database.execute("SELECT id, price FROM books")
+        [('1', 2.5)]
+        """
+        if self.begun:
+            hint = "name its table before anything is fed to it"
+            raise error("XSC0091", "the query has begun to be answered", hint=hint)
+        namespaces = self.query.executable.program.static.namespaces
+        contents = Contents(columns, nested, {prefix: uri for prefix, uri in namespaces.items() if prefix != "xml"})
+        keys = tuple(name.strip() for name in key.split(",")) if isinstance(key, str) else tuple(key)
+        about = f"{self.query.text}\n{columns}\n{nested}"
+        table = AnswerTable(url, declared=contents.declared, key=keys, removed=removed, about=about)
+        self.inflow.forwards = False
+
+        def where() -> dict[str, int]:
+            return {name: self.inflow.association(name).changed for name in self.streams}
+
+        made = TableSink(table, contents, where, lambda: self.inflow.is_over(self.streams))
+        self._tables = (*self._tables, made)
+        return made
