@@ -84,9 +84,9 @@ def test_a_file_that_is_replaced_is_another_document(
 ) -> None:
     poll = document(tmp_path / "feed.xml", a="1")
     looks: Iterator[Callable[[], object]] = iter([lambda: document(poll, a="22"), lambda: None])
-    monkeypatch.setattr("xstreamcast.cli.feed.sleep", lambda _: next(looks)())
+    monkeypatch.setattr("xstreamcast.feeds.documents.sleep", lambda _: next(looks)())
     ticks = iter(range(100))
-    monkeypatch.setattr("xstreamcast.cli.feed.monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr("xstreamcast.feeds.documents.monotonic", lambda: float(next(ticks)))
     assert run(poll, *KEYED, "--whole", "--follow", "--until-idle", "2") == 0
     told = capsysbinary.readouterr()
     assert b'<stream:replace id="1" tsid="2" version="2"><book id="a">22</book></stream:replace>' in told.out
@@ -103,9 +103,9 @@ def test_who_follows_goes_on_after_a_document_that_cannot_be_read(
     torn.write_text(torn.read_text().removesuffix("</list>"))
     document(inbox / "3.xml", c="<new/>")
     looks: Iterator[Callable[[], object]] = iter([lambda: document(torn, b="mended"), lambda: None])
-    monkeypatch.setattr("xstreamcast.cli.feed.sleep", lambda _: next(looks)())
+    monkeypatch.setattr("xstreamcast.feeds.documents.sleep", lambda _: next(looks)())
     ticks = iter(range(100))
-    monkeypatch.setattr("xstreamcast.cli.feed.monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr("xstreamcast.feeds.documents.monotonic", lambda: float(next(ticks)))
     assert run(inbox, *KEYED, "--follow", "--until-idle", "2", *(["-o", f"{out}/"] if folder else [])) == 0
     told = capsysbinary.readouterr()
     said = told.err.decode().splitlines()

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile
-from time import monotonic, sleep
 from typing import IO, TYPE_CHECKING, Annotated, BinaryIO, Final, Protocol, cast
 
 import typer
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from xstreamcast.model.fragment import FragmentWriter
     from xstreamcast.model.structure import Structure
 
-POLL: Final = 0.5
-"""Seconds between two looks for further documents."""
 _WAITING: Final = 1 << 24
 """Bytes of a document's changes that wait in memory; more of them wait on disk."""
 
@@ -102,6 +99,7 @@ def feed_command(
     """
     from xstreamcast.cli.terminal import Diagnostics, output
     from xstreamcast.feeds import Feed
+    from xstreamcast.feeds.documents import documents as documents_of
 
     folder = out is not None and (out.endswith("/") or Path(out).is_dir())
     piped = out is None or out == "-"
@@ -125,7 +123,8 @@ def feed_command(
     )  # fmt: skip
     ends = not follow and state is None
     try:
-        documents = _documents(feed, sources, follow, until_idle)
+        found = documents_of(feed, sources, follow, until_idle)
+        documents = (document for document in found if document is not None)
         if table is not None:
             about = f"{record}\n{key}\n{removed}\n{whole}"
             with closing(feed_table(feed, about, table, columns, table_key, keep_removed)) as filled:
@@ -147,31 +146,6 @@ def feed_command(
 def _namespace(given: str) -> tuple[str, str]:
     prefix, sign, uri = given.partition("=")
     return (prefix, uri) if sign and prefix.isidentifier() else ("", given)
-
-
-def _documents(feed: Feed, sources: list[str], follow: bool, until_idle: float | None) -> Iterator[str]:
-    """What is to be read, in the order of the sources, of a folder in that of its names."""
-    last = monotonic()
-    while True:
-        for source in sources:
-            path = Path(source)
-            if source == "-":
-                yield source
-                continue
-            for file in sorted(path.iterdir()) if path.is_dir() else [path]:
-                if not file.name.startswith(".") and file.is_file() and _is_new(feed, file):
-                    yield str(file)
-                    last = monotonic()
-        if not follow or (until_idle is not None and monotonic() - last >= until_idle):
-            return
-        sleep(POLL)
-
-
-def _is_new(feed: Feed, file: Path) -> bool:
-    try:
-        return not feed.has_read(file) and not feed.has_refused(file)
-    except FileNotFoundError:  # somebody clears away what has been read
-        return False
 
 
 class _Writer(Protocol):

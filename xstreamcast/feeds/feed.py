@@ -23,7 +23,7 @@ from typing import Final
 
 from xstreamcast.errors import Place, XStreamError, error, file_error
 from xstreamcast.feeds.known import Known
-from xstreamcast.feeds.places import around_content, grown, region
+from xstreamcast.feeds.places import around_content, grown, is_record, region
 from xstreamcast.feeds.records import Record, Records, Removal
 from xstreamcast.feeds.tags import Tags
 from xstreamcast.model.change import ROOT, Change, Eos, Fill, Remove, Replace
@@ -91,7 +91,7 @@ class Feed:
 
     def is_record(self, change: Change) -> bool:
         """Whether a change is one of a record, not of what holds records together."""
-        return change.tsid == self.tags.record
+        return is_record(change.region)
 
     @property
     def begun(self) -> bool:

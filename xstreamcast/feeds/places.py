@@ -22,6 +22,11 @@ def region(number: int) -> int:
     return number + 1
 
 
+def is_record(number: int) -> bool:
+    """Whether a region is that of a record, not a page, a section or the root."""
+    return ROOT < number < _PAGES
+
+
 def grown(before: int, after: int, around: Sequence[str], tsid: int | None) -> Iterator[Fill | Replace]:
     """The changes that make room for records, of which there were so many before; ``tsid``: if all have that tag."""
     if after == before:

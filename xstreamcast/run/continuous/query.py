@@ -14,13 +14,14 @@ after <title>T</title>
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import Place, XStreamError, error
+from xstreamcast.feeds.fed import Fed
+from xstreamcast.feeds.feed import Feed
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.change import ROW, Change, to_row
 from xstreamcast.model.serialise import serialise
@@ -32,7 +33,7 @@ from xstreamcast.plan.modes.rewrite import EMISSIONS as EMISSIONS
 from xstreamcast.plan.modes.rewrite import Emission, Modes, rewrite
 from xstreamcast.plan.mutability import fixed_of
 from xstreamcast.plan.retention import Keep, retention
-from xstreamcast.run.continuous.arrive.arrivals import arrivals, stream_path
+from xstreamcast.run.continuous.arrive.arrivals import stream_path
 from xstreamcast.run.continuous.arrive.inflow import CLOCKS, Arriving, Clock, Inflow
 from xstreamcast.run.continuous.arrive.share import Association, Recomputed
 from xstreamcast.run.continuous.display.announced import Announced
@@ -57,15 +58,14 @@ if TYPE_CHECKING:
 
 ASSUMPTIONS: Final = (None, "rooted")
 
-_PAUSE: Final = 0.5
-"""Seconds after which a clock is looked at although nothing has come."""
-
 
 def continuous(
     text: str,
     *,
     structures: Mapping[str, Structure | str | bytes] | Structure | str | bytes | None = None,
     streams: Mapping[str, str | Path] | None = None,
+    feed: Feed | None = None,
+    source: Any = None,
     variables: Mapping[str, Any] | None = None,
     docs: Mapping[str, Any] | None = None,
     emit: Emission = "eager",
@@ -82,25 +82,27 @@ def continuous(
     """A query over streams that is answered at every moment: see :class:`ContinuousQuery`.
 
     ``structures`` are the tag structures of streams that do not bring their own, by name, or one for all. ``streams``:
-    files, or folders that grow, by name, all that the query reads, for ``follow()`` and ``run()``. ``emit``: ``eager``,
-    a hole that is not filled counts as empty; ``certain``, what a further fill could change is held back;
-    ``optimistic``, a predicate that is not decided counts as true. At the end of the streams all three are the same.
-    ``clock``: what ``now`` is: ``event``, the largest valid time that has come; ``wall``; or ``manual``, what was last
-    said by :meth:`ContinuousQuery.tick` (``now`` at first). ``lateness``: in seconds; a change whose valid time is
-    further behind is put aside. ``assume="rooted"``: every fragment is taken to be in the document, so that those which
-    are there for their holes only need not be opened (XCQL's QaC+); the law then holds once all parents have come, if
-    regions are numbered in document order. ``fixed``: regions that keep the content they had first, by the names or
-    paths of their tags, or ``"*"`` for all: later changes of them are ignored, and what is fixed from the root down is
-    not kept once it has been told (``answer()`` may then be gone, ``text()`` is not). ``memory``: a number of bytes, or
-    such as ``"2GB"``: beyond it contents of fragments are kept on disk. ``name`` is the stream's name in the rows of
-    the answer's changes. ``report`` hears what is odd about the streams, and of changes that were put aside; without
-    one it is warned of them, of each kind once, with how many there were (:class:`~xstreamcast.errors.XStreamWarning`).
+    files, or folders that grow, by name, all that the query reads, for ``follow()`` and ``run()``. Or the only stream
+    is what a ``feed`` finds in documents, those of a ``source`` (a file, a folder that grows, any iterable, also an
+    asynchronous one) or those given to ``feed_xml()``. ``emit``: ``eager``, a hole that is not filled counts as empty;
+    ``certain``, what a further fill could change is held back; ``optimistic``, a predicate that is not decided counts
+    as true. At the end of the streams all three are the same. ``clock``: what ``now`` is: ``event``, the largest valid
+    time that has come; ``wall``; or ``manual``, what was last said by :meth:`ContinuousQuery.tick` (``now`` at first).
+    ``lateness``: in seconds; a change whose valid time is further behind is put aside. ``assume="rooted"``: every
+    fragment is taken to be in the document, so that those which are there for their holes only need not be opened
+    (XCQL's QaC+); the law then holds once all parents have come, if regions are numbered in document order. ``fixed``:
+    regions that keep the content they had first, by the names or paths of their tags, or ``"*"`` for all: later changes
+    of them are ignored, and what is fixed from the root down is not kept once it has been told (``answer()`` may then
+    be gone, ``text()`` is not). ``memory``: a number of bytes, or such as ``"2GB"``: beyond it contents of fragments
+    are kept on disk. ``name`` is the stream's name in the rows of the answer's changes. ``report`` hears what is odd
+    about the streams, and of changes that were put aside; without one it is warned of them, of each kind once, with how
+    many there were (:class:`~xstreamcast.errors.XStreamWarning`).
     """
     (made,) = continuous_many(
         [text], structures=structures, streams=streams, variables=variables, docs=docs, emit=emit, clock=clock, now=now,
         lateness=lateness, assume=assume, fixed=fixed, memory=memory, names=[name], base_uri=base_uri, report=report,
     ).queries  # fmt: skip
-    return made
+    return made.fed_by(feed, source)
 
 
 def continuous_many(
@@ -153,7 +155,7 @@ def continuous_many(
     return inflow
 
 
-class ContinuousQuery(Tabled):
+class ContinuousQuery(Tabled, Fed):
     """A query that goes on. The law: :meth:`answer` is always q(T(γ)) of what has been fed, γ.
 
     ``warnings`` tells what in the query can hardly be meant; ``recomputed``, if not empty, why it is computed anew at
@@ -250,35 +252,6 @@ class ContinuousQuery(Tabled):
     def output(self) -> Output | None:
         """What has been told of the answer; None: nothing yet, not even that it is empty."""
         return self._output
-
-    async def run(
-        self, source: AsyncIterable[Arriving] | Iterable[Arriving] | None = None, stream: str | None = None
-    ) -> AsyncIterator[Change]:
-        """Feed what a source brings, as it comes: ``async for change in q.run(source)``.
-
-        Without a source, the ``streams`` that the query was made with are read, in threads, until they end.
-        """
-        if source is None:
-            brought = arrivals(self.inflow.sources, pause=_PAUSE)
-            while (one := await asyncio.to_thread(next, brought, None)) is not None:
-                self.inflow.bring(*one)
-                for emitted in self.take(soon=one[1] is not None):
-                    yield emitted.change
-        elif isinstance(source, AsyncIterable):
-            async for item in source:
-                for change in self.feed(item, stream):
-                    yield change
-        else:
-            for item in source:
-                for change in self.feed(item, stream):
-                    yield change
-
-    def follow(self) -> Iterator[Change]:
-        """Read the ``streams`` that the query was made with until they end: ``for change in q.follow()``."""
-        for name, brought in arrivals(self.inflow.sources, pause=_PAUSE):
-            self.inflow.bring(name, brought)
-            for emitted in self.take(soon=brought is not None):
-                yield emitted.change
 
     def listen(self, stream: str, other: ContinuousQuery) -> None:
         """The answer of another query is a stream of this one, from now on: ``stream("name")``."""

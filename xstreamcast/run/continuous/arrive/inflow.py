@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -177,8 +177,8 @@ class Inflow:
         self.go_on()
         self.findings.tell()
 
-    def bring(self, stream: str, brought: Arrival | Ended | None) -> None:
-        """Take in what :func:`~xstreamcast.run.continuous.arrive.arrivals.arrivals` yields.
+    def bring(self, stream: str, brought: Arrival | Ended | Sequence[Arriving] | None) -> None:
+        """Take in what :func:`~xstreamcast.run.continuous.arrive.arrivals.arrivals` yields, or several at once.
 
         Of what is odd about it is warned when there is time for that, so that there may be counts.
         """
@@ -187,6 +187,8 @@ class Inflow:
             self.go_on()
         elif isinstance(brought, Ended):
             self.finish(stream)
+        elif not isinstance(brought, Arrival):
+            self.feed_many(brought, stream)
         else:
             self._take(brought.item, stream, brought.place, brought.inside)
             self.go_on()
