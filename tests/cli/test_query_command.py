@@ -95,7 +95,7 @@ def test_mistakes_are_told(file: Path) -> None:
         run("count(//b)", str(file) + "x")
     assert caught.value.code == "XSC0006"
     assert CliRunner().invoke(app, ["1", "--var", "n"]).exit_code == 2
-    assert CliRunner().invoke(app, ["1", "--method", "html"]).exit_code == 2
+    assert CliRunner().invoke(app, ["1", "--method", "htm"]).exit_code == 2
 
 
 # ------------------------------------------------------------------------------------- large documents, real processes

@@ -150,11 +150,6 @@ def test_adaptive(items: list[Any], expected: str) -> None:
     assert serialise(items, method="adaptive") == expected
 
 
-def test_html_is_refused_by_name() -> None:
-    assert code_of([1], method="html") == "SEPM0016"
-    assert code_of([1], method="xhtml") == "SEPM0016"
-
-
 def test_options_of_a_prolog() -> None:
     chosen = from_options([("indent", "yes"), ("method", "xml"), ("cdata-section-elements", "p:a b")], {"p": "u"})
     assert chosen.indent

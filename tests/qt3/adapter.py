@@ -15,9 +15,8 @@ from xstreamcast.lang.context import StaticContext
 from xstreamcast.model.atomic import Item, QName
 from xstreamcast.model.function import Array, FunctionItem, Map
 from xstreamcast.model.lexical import to_string
-from xstreamcast.model.namespaces import OUTPUT
 from xstreamcast.model.parse import parse_file
-from xstreamcast.model.serialise import from_options, serialise
+from xstreamcast.model.serialise import serialise
 from xstreamcast.model.tree import ATTRIBUTE, COMMENT, DOCUMENT, ELEMENT, NAMESPACE, PI, TEXT, Node
 from xstreamcast.model.types import type_of
 from xstreamcast.run.library import Library
@@ -148,11 +147,9 @@ def sniff(data: bytes) -> str:
     return "utf-8-sig"
 
 
-def serialised(compiled: Query, items: list[Item], env: Environment) -> dict[str, Any]:
-    static = compiled.executable.program.static
-    options = [(name, value) for (uri, name), value in static.options if uri == OUTPUT]
+def serialised(compiled: Query, items: list[Item]) -> dict[str, Any]:
     try:
-        return {"serialized": serialise(items, from_options(options, static.namespaces))}
+        return {"serialized": serialise(items, compiled.parameters())}
     except XStreamError as failure:
         return {"serialization_error": failure.code}
 
@@ -174,7 +171,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         items = result.items()
         reply: dict[str, Any] = {"items": [wire(item) for item in items]}
         if request.get("serialize", True):
-            reply.update(serialised(compiled, items, env))
+            reply.update(serialised(compiled, items))
         return reply
     except XStreamError as failure:
         return {"error": failure.code.rpartition("}")[2], "message": str(failure)}

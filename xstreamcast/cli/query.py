@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from xstreamcast.run.result import Result
     from xstreamcast.run.streams import Streams
 
-METHODS: Final = ("xml", "json", "text", "adaptive")
+METHODS: Final = ("xml", "html", "xhtml", "json", "text", "adaptive")
 ENGINES: Final = ("embedded", "spark")
 _BEGINNING: Final = 8
 """So many pieces of the output tell whether it is more than nothing."""
@@ -114,7 +114,7 @@ def query_command(
         typer.Option(metavar="COLUMNS", help="Its columns, of each item: '@id, price as xs:decimal, n=count(b)'."),
     ] = None,
     nested: Annotated[
-        str, typer.Option(metavar="FORM", help="Elements with attributes or children in a table: struct, columns, xml, text.")
+        str, typer.Option(metavar="FORM", help="Elements with attributes or children in it: struct, columns, xml, text.")
     ] = "struct",
     out: Annotated[
         Path | None,

@@ -1,4 +1,4 @@
-"""Serialisation of sequences (XSLT and XQuery Serialization 3.1): methods xml, text, json and adaptive.
+"""Serialisation of sequences (XSLT and XQuery Serialization 3.1): methods xml, html, xhtml, text, json and adaptive.
 
 >>> serialise([1, 2, "a < b"])
 '1 2 a &lt; b'
@@ -69,7 +69,7 @@ def pieces(items: Iterable[Item], parameters: Parameters | None = None, **overri
     else:
         if chosen.standalone is not None or chosen.doctype_system is not None:  # about the document as a whole
             items = list(_flattened(items))
-        if prologue := _prologue(items, chosen):
+        if chosen.method != "html" and (prologue := _prologue(items, chosen)):
             yield prologue
         yield from _xml(_flattened(items), chosen)
 
@@ -141,14 +141,22 @@ def _xml(items: Iterable[Item], parameters: Parameters) -> Iterator[str]:
         out.clear()
 
 
+def _writer(parameters: Parameters) -> XMLWriter:
+    if parameters.method == "xml":
+        return XMLWriter(parameters, [])
+    from xstreamcast.model.serialise_html import HTMLWriter
+
+    return HTMLWriter(parameters, [])
+
+
 class _XMLItems:
-    """Items of a sequence, one after the other, as the xml method writes them."""
+    """Items of a sequence, one after the other, as the methods xml, html and xhtml write them."""
 
     def __init__(self, parameters: Parameters, write: Callable[[str], object]) -> None:
         self.parameters = parameters
         self.write = write
-        self.writer = XMLWriter(parameters, [])
-        self.first = True
+        self.writer = _writer(parameters)
+        self.first = self.blank = True
         self.closed = False  # whether what is out ends with markup
         self.previous_atomic = False
 
@@ -160,13 +168,14 @@ class _XMLItems:
             out.append(writer.text(separator))
         self.first = False
         if isinstance(item, (Node, FunctionItem)):
-            _write_node(_node(item), writer, self.parameters, self.closed)
+            _write_node(_node(item), writer, self.parameters, self.closed, self.blank)
+            self.blank = False
             self.previous_atomic = False
         else:
             if self.previous_atomic and separator is None:
                 out.append(" ")
             out.append(writer.text(to_string(item)))
-            self.previous_atomic = True
+            self.previous_atomic, self.blank = True, False
         if out:
             text = "".join(out)
             out.clear()
@@ -349,8 +358,9 @@ class Output:
                 self._put(Node((tree, row)))
 
 
-def _write_node(node: Node, writer: XMLWriter, parameters: Parameters, closed: bool) -> None:
-    """``closed``: what is out before this item ends with markup, so that indentation may begin a new line."""
+def _write_node(node: Node, writer: XMLWriter, parameters: Parameters, closed: bool, first: bool) -> None:
+    """``closed``: what is out before this item ends with markup, so that indentation may begin a new line; ``first``:
+    nothing but blanks is out."""
     out = writer.out
     rows = node.tree.children(node.row) if node.kind == DOCUMENT else [node.row]
     for row in rows:
@@ -358,8 +368,14 @@ def _write_node(node: Node, writer: XMLWriter, parameters: Parameters, closed: b
         after_markup = out[-1].endswith(">") if out else closed
         if parameters.indent and after_markup and kind in (ELEMENT, COMMENT, PI):
             out.append("\n")
-        if kind == ELEMENT and parameters.doctype_system is not None:
+        if kind == ELEMENT and parameters.method != "xml":
+            if first:
+                from xstreamcast.model.serialise_html import doctype
+
+                out.append(doctype(node.tree, row, parameters))
+        elif kind == ELEMENT and parameters.doctype_system is not None:
             out.append(_doctype(node.tree.lexical(row), parameters))
+        first = first and (kind in (COMMENT, PI) or (kind == TEXT and not node.tree.string(row).strip(" \t\r\n")))
         writer.subtree(node.tree, row)
 
 
@@ -398,5 +414,6 @@ def node_text(node: Node, parameters: Parameters) -> str:
     if node.kind == NAMESPACE:
         _, attribute = writers(parameters)
         return f'xmlns{":" + node.local if node.local else ""}="{attribute(node.string)}"'
-    alone = replace(parameters, method="xml", item_separator=None)
-    return _prologue([node], alone) + "".join(_xml([node], alone))
+    method = parameters.method if parameters.method in ("html", "xhtml") else "xml"
+    alone = replace(parameters, method=method, item_separator=None)
+    return ("" if method == "html" else _prologue([node], alone)) + "".join(_xml([node], alone))

@@ -118,7 +118,7 @@ class _JSONWriter:
 
         if self.parameters.json_node_output_method == "text":
             return serialise([node], method="text")
-        return node_text(node, Parameters(method="xml"))
+        return node_text(node, Parameters(method=self.parameters.json_node_output_method))
 
     def object(self, target: Map, level: int) -> None:
         seen: set[str] = set()

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from xstreamcast.errors import UnsupportedError, XStreamError, error
+from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.atomic import Item, QName
 from xstreamcast.model.function import Map
 from xstreamcast.model.lexical import collapse, is_ncname, to_string
 from xstreamcast.model.namespaces import OUTPUT
 from xstreamcast.model.tree import DOCUMENT, ELEMENT, TEXT, Node
 
-METHODS: Final = ("xml", "text", "json", "adaptive")
+METHODS: Final = ("xml", "html", "xhtml", "text", "json", "adaptive")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,6 @@ class Parameters:
 
     def checked(self) -> Parameters:
         """Refuse what we do not have and combinations that make no sense."""
-        for method in (self.method, self.json_node_output_method):
-            if method in ("html", "xhtml"):
-                raise UnsupportedError("SEPM0016", f"serialisation method {method} is not supported")
         if self.method not in METHODS:
             raise error("SEPM0016", f"there is no serialisation method {self.method}")
         if self.method == "xml":
@@ -112,7 +109,7 @@ def _from_text(name: str, text: str, namespaces: Mapping[str, str]) -> Any:
     word = collapse(text)
     if name in ("method", "json-node-output-method"):
         word = word.removeprefix("Q{}")
-        if word not in (*METHODS, "html", "xhtml") and ":" not in word and not word.startswith("Q{"):
+        if word not in METHODS and ":" not in word and not word.startswith("Q{"):
             raise _bad(name, text)
     elif name == "html-version" and not word.replace(".", "", 1).isdigit():
         raise _bad(name, text)

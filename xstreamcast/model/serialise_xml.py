@@ -273,18 +273,21 @@ class XMLWriter:
             if what == ELEMENT:
                 first = row + 1
                 end = row + size[row]
+                if self._left_out(tree, row):
+                    row = end + 1
+                    continue
                 while first <= end and kind[first] == ATTRIBUTE:
                     first += 1
                 declared = inherited if row == top else tree.namespaces.get(row)
                 tag, markup, inner = self._start_tag(tree, row, first, declared, scope)
                 if first > end:
-                    out.append(f"<{markup}/>")
+                    out.append(self._empty(tree, row, tag, markup))
                 elif plain and first == end and kind[first] == TEXT:
                     out.append(f"<{markup}>{write(value[first] or '')}</{tag}>")
                     row = end + 1
                     continue
                 else:
-                    out.append(f"<{markup}>")
+                    out.append(f"<{markup}>{self._opened(tree, row)}")
                     indented = self.parameters.indent and self._indentable(tree, row, first, open_elements)
                     open_elements.append((end, f"</{tag}>", scope, indented))
                     scope = inner
@@ -301,6 +304,40 @@ class XMLWriter:
                 out.append("\n" + _INDENT * len(open_elements))
             out.append(end_tag)
 
+    # What other methods do otherwise.
+
+    def _empty(self, tree: Tree, row: int, tag: str, markup: str) -> str:
+        """An element without content."""
+        return f"<{markup}/>"
+
+    def _opened(self, tree: Tree, row: int) -> str:
+        """What stands behind a start tag of its own accord."""
+        return ""
+
+    def _left_out(self, tree: Tree, row: int) -> bool:
+        """Whether an element is not written."""
+        return False
+
+    def _tag(self, tree: Tree, row: int) -> tuple[str, str]:
+        """The prefix of an element, and its name with it."""
+        prefix_number, local = tree.prefix[row], name_local[tree.name[row]]
+        prefix = prefixes[prefix_number]
+        return prefix, f"{prefix}:{local}" if prefix_number else local
+
+    def _declared(self, tree: Tree, row: int, prefix: str, uri: str) -> bool:
+        """Whether a namespace that an element declares is written."""
+        return True
+
+    def _value(self, tree: Tree, row: int, at: int, name: str) -> str:
+        """An attribute, with a blank before it."""
+        return f' {name}="{self.attribute(tree.value[at] or "")}"'
+
+    def _suppressed(self, tree: Tree, row: int) -> bool:
+        """Whether nothing is indented in an element, as was asked for."""
+        number = tree.name[row]
+        expanded = name_uri[number], name_local[number]
+        return any((name.uri, name.local) == expanded for name in self.parameters.suppress_indentation)
+
     def _write_text(self, tree: Tree, row: int) -> None:
         text = tree.value[row] or ""
         if self.cdata_names and tree.up[row]:
@@ -314,21 +351,20 @@ class XMLWriter:
         self, tree: Tree, row: int, first: int, declared: dict[str, str] | None, scope: dict[str, str]
     ) -> tuple[str, str, dict[str, str]]:
         """The tag's name, its markup with namespaces and attributes, and the namespaces then in scope."""
-        number, prefix_number = tree.name[row], tree.prefix[row]
-        uri = name_uri[number]
-        prefix = prefixes[prefix_number]
-        tag = f"{prefix}:{name_local[number]}" if prefix_number else name_local[number]
+        uri = name_uri[tree.name[row]]
+        prefix, tag = self._tag(tree, row)
         if first == row + 1 and not declared and scope.get(prefix, "") == uri:
             return tag, tag, scope
         new: dict[str, str] = {}
         for p, u in (declared or {}).items():
-            if scope.get(p, "") != u and (u or not p or self.parameters.undeclare_prefixes):
+            told = u or not p or self.parameters.undeclare_prefixes
+            if scope.get(p, "") != u and told and self._declared(tree, row, p, u):
                 new[p] = u
         if prefix != "xml" and (new.get(prefix) if prefix in new else scope.get(prefix, "")) != uri:
             new[prefix] = uri
         parts = []
         for at in range(row + 1, first):
-            parts.append(f' {self._attribute_name(tree, at, new, scope)}="{self.attribute(tree.value[at] or "")}"')
+            parts.append(self._value(tree, row, at, self._attribute_name(tree, at, new, scope)))
         markup = [tag]
         for p, u in sorted(new.items()) if len(new) > 1 else new.items():
             markup.append(f' xmlns{":" + p if p else ""}="{self.attribute(u)}"')
@@ -360,9 +396,7 @@ class XMLWriter:
             return False  # inside mixed content, preserved space or a suppressed element
         if tree.attribute(row, _XML_SPACE) == "preserve":
             return False
-        number = tree.name[row]
-        expanded = name_uri[number], name_local[number]
-        if any((name.uri, name.local) == expanded for name in self.parameters.suppress_indentation):
+        if self._suppressed(tree, row):
             return False
         children = tree.children(row)
         elements = False

@@ -364,7 +364,8 @@ class Query:
 
         static = self.executable.program.static
         declared = [(name, value) for (uri, name), value in static.options if uri == OUTPUT]
-        return from_options(declared, static.namespaces)
+        namespaces = {**static.namespaces, "": static.default_element_namespace}
+        return from_options(declared, namespaces, document=partial(_parameter_document, static.base_uri))
 
     def given(self, variables: Mapping[str, Any]) -> dict[VarName, list[Item]]:
         """The values of external variables, as programs take them."""
@@ -400,6 +401,14 @@ def _looked_at(query: Query, context: Any) -> Path | None:
 
     found = None if context is None or not query.executable.program.uses_context else scannable(context)
     return found if isinstance(found, Path) else None
+
+
+def _parameter_document(base: str | None, uri: str) -> Node:
+    """What ``output:parameter-document`` names: a local file."""
+    from xstreamcast.run.library import Library
+
+    library = Library(base, {})
+    return library.document(library.absolute(uri))
 
 
 def library_doors(library: Library, collections: Mapping[str, Any] | None) -> dict[str, Any]:
