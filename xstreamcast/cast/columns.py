@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from xstreamcast.cast.automata import CARRIERS, CHANGE, FIELD, FOREIGN, HOLE, HOLE_FIELD, INLINE, TOP
-from xstreamcast.cast.native import compiled
+from xstreamcast.native.kernel import I64, U8, Flags, I64x2, inner, kernel
 from xstreamcast.scan.layout import (
     FLAG_BITS,
     R_END,
@@ -49,7 +49,7 @@ _WORDS: Final = np.frombuffer(b"replace\0before\0after\0hide\0show\0freeze\0", n
 """The updates that may stand in a content; the exact reader lifts them out of it."""
 
 
-@compiled
+@inner
 def _blank(b: Any, i: int, to: int) -> bool:
     while i < to:
         c = at8(b, i)
@@ -59,7 +59,7 @@ def _blank(b: Any, i: int, to: int) -> bool:
     return True
 
 
-@compiled
+@inner
 def _number(b: Any, i: int, to: int) -> int:
     """A whole number of 1 to 18 digits, or -2."""
     if to - i < 1 or to - i > 18:
@@ -74,7 +74,7 @@ def _number(b: Any, i: int, to: int) -> int:
     return number
 
 
-@compiled
+@inner
 def _digits(b: Any, i: int, count: int) -> int:
     number = 0
     for k in range(count):
@@ -85,7 +85,7 @@ def _digits(b: Any, i: int, count: int) -> int:
     return number
 
 
-@compiled
+@inner
 def _instant(b: Any, i: int, to: int) -> int:
     """``2003-10-23T12:23:34`` with up to six decimals and perhaps a Z; any other text is Python's to read."""
     if to - i < 19 or at8(b, i + 4) != 45 or at8(b, i + 7) != 45 or at8(b, i + 10) != 84:
@@ -125,7 +125,7 @@ def _instant(b: Any, i: int, to: int) -> int:
     return ((days * 24 + hour) * 60 + minute) * 60000000 + second * 1000000 + micros
 
 
-@compiled
+@inner
 def _may_update(b: Any, i: int, to: int, words: Any, size: int) -> bool:
     """Whether a content has ``:replace`` or another update's name, even if only in a text."""
     while True:
@@ -147,20 +147,20 @@ def _may_update(b: Any, i: int, to: int, words: Any, size: int) -> bool:
                     return True
 
 
-@compiled
+@kernel
 def _read(
-    b: Any,
-    rows: Any,
+    b: U8,
+    rows: I64,
     first: int,
     edge: int,
     limit: int,
-    codes: Any,
-    plain: Any,
-    words: Any,
-    changes: Any,
-    marks: Any,
-    inlines: Any,
-    results: Any,
+    codes: I64,
+    plain: Flags,
+    words: U8,
+    changes: I64x2,
+    marks: I64x2,
+    inlines: I64x2,
+    results: I64,
 ) -> None:
     source = base(b)
     letters = base(words)

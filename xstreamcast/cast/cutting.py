@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from xstreamcast.cast.columns import NO_TIME
-from xstreamcast.cast.native import compiled
 from xstreamcast.model.time import NOW
+from xstreamcast.native.kernel import I64, U8, I64x2, inner, kernel
 from xstreamcast.scan.token import find_name
 from xstreamcast.scan.vector import Bytes, Longs, at8, base, copy32, put8
 
@@ -54,7 +54,7 @@ HEADER_SIZE: Final = 51
 _NOW: Final = NOW
 
 
-@compiled
+@inner
 def _digits(number: int) -> int:
     size = 1
     while number >= 10:
@@ -63,7 +63,7 @@ def _digits(number: int) -> int:
     return size
 
 
-@compiled
+@inner
 def _settle(slots: Any, slot: int, done: Any, count: int) -> int:
     """No version follows directly on the last timed child: if its life has ended, that is a record."""
     if slots[slot, LAST_REGION] >= 0:
@@ -81,7 +81,7 @@ def _settle(slots: Any, slot: int, done: Any, count: int) -> int:
     return count
 
 
-@compiled
+@inner
 def _close(slots: Any, slot: int, around: int, done: Any, count: int) -> int:
     count = _settle(slots, slot, done, count)
     if around >= 0:
@@ -100,7 +100,7 @@ def _close(slots: Any, slot: int, around: int, done: Any, count: int) -> int:
     return count
 
 
-@compiled
+@inner
 def _place(slots: Any, slot: int, around: int, done: Any, count: int, region: int) -> int:
     """A new hole; or none, where a version goes on directly from the one before it, or an event follows one.
 
@@ -126,7 +126,7 @@ def _place(slots: Any, slot: int, around: int, done: Any, count: int, region: in
     return count
 
 
-@compiled
+@inner
 def _attributes_end(b: Any, inner: int, empty: bool) -> int:
     """Where the attributes of a start tag end: white space before its closing bracket goes."""
     i = inner - 2 if empty else inner - 1
@@ -135,11 +135,24 @@ def _attributes_end(b: Any, inner: int, empty: bool) -> int:
     return i
 
 
-@compiled
+@kernel
 def _measure(
-    b: Bytes, cursor: int, to: int, region: int, slots: Any, opened: int, holes: Any, texts: Any, done: Any, stack: Any
-) -> tuple[int, int]:
-    """The first pass: regions, versions, levels, lengths, and the records in the order of their ends."""
+    b: U8,
+    cursor: int,
+    to: int,
+    slots: I64x2,
+    opened: int,
+    holes: I64,
+    texts: I64,
+    done: I64x2,
+    stack: I64,
+    regions: I64,
+) -> int:
+    """The first pass: regions, versions, levels, lengths, and the records in the order of their ends; how many.
+
+    ``regions``: the one number that the next new region has.
+    """
+    region = regions[0]
     n = b.shape[0]
     source = base(b)
     count = 0
@@ -185,10 +198,11 @@ def _measure(
         depth += 1
     if depth > 0:
         slots[stack[depth - 1], LENGTH] += to - cursor
-    return count, region
+    regions[0] = region
+    return count
 
 
-@compiled
+@inner
 def _copy(b: Any, i: int, to: int, c: Any, j: int) -> int:
     """Copy ``b[i:to]`` to ``c[j:]`` and not a byte more, for what follows may be written already."""
     end = j + to - i
@@ -206,7 +220,7 @@ def _copy(b: Any, i: int, to: int, c: Any, j: int) -> int:
     return end
 
 
-@compiled
+@inner
 def _put_number(c: Any, j: int, number: int) -> int:
     size = _digits(number)
     k = j + size
@@ -217,14 +231,14 @@ def _put_number(c: Any, j: int, number: int) -> int:
     return j + size
 
 
-@compiled
+@inner
 def _put_word(c: Any, j: int, word: int, size: int) -> int:
     for k in range(size):
         put8(c, j + k, (word >> (8 * k)) & 255)
     return j + size
 
 
-@compiled
+@inner
 def _put_header(
     c: Any, j: int, level: int, region: int, tsid: int, time: int, length: int, children: int, version: int, ends: int
 ) -> None:
@@ -240,21 +254,21 @@ def _put_header(
     put8(c, j + 2, 1 if time != NO_TIME else 0)
 
 
-@compiled
+@kernel
 def _write(
-    b: Bytes,
+    b: U8,
     cursor: int,
     to: int,
-    slots: Any,
+    slots: I64x2,
     opened: int,
-    holes: Any,
-    hole_arena: Bytes,
-    texts: Any,
-    arena: Bytes,
-    done: Any,
-    tail: Bytes,
-    out: Bytes,
-    stack: Any,
+    holes: I64,
+    hole_arena: U8,
+    texts: I64,
+    arena: U8,
+    done: I64x2,
+    tail: U8,
+    out: U8,
+    stack: I64,
 ) -> None:
     """The second pass: every slot's content to where ``AT`` says, every complete record's header before it."""
     n = b.shape[0]
@@ -355,7 +369,9 @@ def cut(
     stack = np.zeros(len(slots) + 1, np.int64)
     starts, openings = holes.arrays()
     offsets, arena = texts.arrays()
-    count, region = _measure(b, cursor, to, region, slots, opened, starts, offsets, done, stack)
+    regions = np.array([region])
+    count = _measure(b, cursor, to, slots, opened, starts, offsets, done, stack, regions)
+    region = int(regions[0])
     done = done[:count]
     spanning = (done[:, D_ENDS] == 0) & (done[:, D_SLOT] < opened)
     sizes = np.where(spanning, 0, HEADER_SIZE + np.where(done[:, D_ENDS] == 1, 0, slots[done[:, D_SLOT], LENGTH]))

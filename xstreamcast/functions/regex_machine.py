@@ -9,9 +9,7 @@ back there are no notes, and the caller bounds the steps.
 
 from __future__ import annotations
 
-from typing import Any
-
-from xstreamcast.scan.vector import compiled
+from xstreamcast.native.kernel import I64, U8, I64x2, kernel
 
 # Instructions: an operation and two operands.
 CHARACTER, SPLIT, JUMP, SAVE, ENTER, LEAVE, BEGIN, LINE_BEGIN, END, LINE_END, BACK, FOUND = range(12)
@@ -22,17 +20,17 @@ REGISTERS = 5
 MATCHED, NOTHING, PAUSED, FULL = range(4)
 
 
-@compiled
+@kernel
 def advance(
-    program: Any,
-    sets: Any,
+    program: I64x2,
+    sets: U8,
     width: int,
-    text: Any,
-    folded: Any,
-    slots: Any,
-    stack: Any,
-    notes: Any,
-    registers: Any,
+    text: I64,
+    folded: I64,
+    slots: I64,
+    stack: I64,
+    notes: U8,
+    registers: I64,
     most: int,
 ) -> int:
     """Go on until there is a match, or none, or ``most`` steps have been made, or the stack is full.
@@ -42,7 +40,7 @@ def advance(
     has class c; ``slots``: where groups begin and end, then where the iterations of such loops began.
     """
     pc, i, top, start = registers[PC], registers[POSITION], registers[TOP], registers[START]
-    n, room, groups, row = len(text), len(stack) - 8, registers[REGISTERS], registers[REGISTERS + 1]
+    n, room, groups, row = text.shape[0], stack.shape[0] - 8, registers[REGISTERS], registers[REGISTERS + 1]
     steps = 0
     status = PAUSED
     while steps < most:
@@ -132,7 +130,8 @@ def advance(
                 if start > n:
                     status = NOTHING
                     break
-                slots[:] = -1
+                for k in range(slots.shape[0]):
+                    slots[k] = -1
                 slots[0] = start
                 pc, i = 0, start
     registers[PC], registers[POSITION], registers[TOP], registers[START] = pc, i, top, start

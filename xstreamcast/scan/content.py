@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from xstreamcast.native.kernel import inner
 from xstreamcast.scan.layout import (
     A_FLAGS,
     A_FROM,
@@ -56,10 +57,10 @@ from xstreamcast.scan.token import (
     reference_end,
     skip_space,
 )
-from xstreamcast.scan.vector import at8, at32, at64, compiled, hashed, put64
+from xstreamcast.scan.vector import at8, at32, at64, hashed, put64
 
 
-@compiled
+@inner
 def attributes(
     b: Any,
     q: int,
@@ -183,7 +184,7 @@ def attributes(
     return j
 
 
-@compiled
+@inner
 def text_on(b: Any, p: int, n: int, regs: Any) -> int:
     """Text from a byte that is not plain text on: to the next ``<``, or where ``regs[STATUS]`` says why it stops."""
     status = 0
@@ -234,7 +235,7 @@ def text_on(b: Any, p: int, n: int, regs: Any) -> int:
     return p
 
 
-@compiled
+@inner
 def body_begins(
     b: Any, p: int, n: int, depth: int, regs: Any, names: Any, arena: Any, table: Any, info: Any, targets_by: Any
 ) -> int:
@@ -281,7 +282,7 @@ def body_begins(
     return q
 
 
-@compiled
+@inner
 def _target(
     b: Any, p: int, n: int, q: int, regs: Any, names: Any, arena: Any, table: Any, info: Any, targets_by: Any
 ) -> int:
@@ -304,7 +305,7 @@ def _target(
     return 0
 
 
-@compiled
+@inner
 def body_on(b: Any, i: int, n: int, mode: int, regs: Any) -> int:
     """The body of a comment, CDATA section or PI: where it closes, or where ``regs[STATUS]`` says why it stops."""
     stop = 45 if mode == IN_COMMENT else (93 if mode == IN_CDATA else 63)

@@ -10,46 +10,45 @@ The automaton's state 0 is dead: nobody wants what is below. There the loop only
 
 from __future__ import annotations
 
-from typing import Any
-
+from xstreamcast.native.kernel import I32, I64, U8, kernel
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.content import attributes, body_begins, body_on, text_on
 from xstreamcast.scan.rows import emit, grow
 from xstreamcast.scan.token import find_name, find_text, is_name, lookup, skip_space
-from xstreamcast.scan.vector import at8, at32, at64, base, compiled, put32, put64
+from xstreamcast.scan.vector import at8, at32, at64, base, put32, put64
 
 
-@compiled
+@kernel
 def scan(
-    b: Any,
+    b: U8,
     n: int,
     limit: int,
-    regs: Any,
-    stack: Any,
-    scratch: Any,
-    out: Any,
-    kinds: Any,
-    labels: Any,
-    ups: Any,
-    sizes: Any,
-    froms: Any,
-    tos: Any,
-    needs: Any,
-    names: Any,
-    arena: Any,
-    table: Any,
-    info: Any,
-    context_keys: Any,
-    context_values: Any,
-    elements_by: Any,
-    attributes_by: Any,
-    targets_by: Any,
-    class_of: Any,
-    same_as: Any,
-    stamps: Any,
-    transitions: Any,
-    state_flags: Any,
-    visits: Any,
+    regs: I64,
+    stack: I64,
+    scratch: I64,
+    out: I64,
+    kinds: U8,
+    labels: I32,
+    ups: I32,
+    sizes: I32,
+    froms: I64,
+    tos: I64,
+    needs: U8,
+    names: I64,
+    arena: U8,
+    table: I32,
+    info: I32,
+    context_keys: I64,
+    context_values: I64,
+    elements_by: I32,
+    attributes_by: I32,
+    targets_by: I32,
+    class_of: I32,
+    same_as: I32,
+    stamps: I64,
+    transitions: I32,
+    state_flags: I32,
+    visits: I64,
 ) -> int:
     """Scan ``b`` up to ``n``, tokens that begin before ``limit``; why it stopped (``layout.py``: MORE …).
 

@@ -16,9 +16,11 @@ import numpy as np
 from xstreamcast.model.names import ATTRIBUTE, COMMENT, ELEMENT, PI, TEXT, name_kind, name_local, name_uri
 from xstreamcast.model.namespaces import XML
 from xstreamcast.model.serialise_xml import ATTRIBUTE_ESCAPES, TEXT_ESCAPES
+from xstreamcast.native.kernel import I32, I64, U8, inner, kernel
 from xstreamcast.scan import spans
+from xstreamcast.scan.spans import copied
 from xstreamcast.scan.tree import value_column, value_modes
-from xstreamcast.scan.vector import Bytes, Longs, at8, base, compiled, put8
+from xstreamcast.scan.vector import Bytes, Longs, at8, base, put8
 
 if TYPE_CHECKING:
     from xstreamcast.model.tree import Tree
@@ -33,14 +35,14 @@ _REFUSED: Final = -1
 # ------------------------------------------------------------------------------------------------------- the writer
 
 
-@compiled
+@inner
 def _escaped(b: Any, i: int, to: int, size: int, c: Any, j: int, room: int, lengths: Any, spelt: Any) -> int:
     """A value from ``b[i:to]``, with references where ``lengths`` says so, at ``c[j:]``; the position after it."""
     while True:
         p = i
         while p < to and lengths[at8(b, p)] == 0:
             p += 1
-        j = spans.copied(b, i, p, size, c, j, room)
+        j = copied(b, i, p, size, c, j, room)
         if p >= to:
             return j
         x = at8(b, p)
@@ -69,25 +71,25 @@ def _escaped(b: Any, i: int, to: int, size: int, c: Any, j: int, room: int, leng
             j += 1
 
 
-@compiled
+@kernel
 def _write(
-    tops: Any,
-    kinds: Any,
-    names: Any,
-    ups: Any,
-    sizes: Any,
-    own: Any,
-    values: Any,
-    bounds: Any,
-    tags: Any,
-    starts: Any,
-    stops: Any,
-    after: Any,
-    text_lengths: Any,
-    text_spelt: Any,
-    attribute_lengths: Any,
-    attribute_spelt: Any,
-    c: Any,
+    tops: I64,
+    kinds: U8,
+    names: I32,
+    ups: I32,
+    sizes: I32,
+    own: I64,
+    values: U8,
+    bounds: I64,
+    tags: U8,
+    starts: I64,
+    stops: I64,
+    after: U8,
+    text_lengths: U8,
+    text_spelt: U8,
+    attribute_lengths: U8,
+    attribute_spelt: U8,
+    c: U8,
 ) -> int:
     """The markup of subtrees, each followed by ``after``; its size, or ``_REFUSED``."""
     room = c.shape[0]
@@ -110,7 +112,7 @@ def _write(
                 return _REFUSED
             if kind == ELEMENT:
                 put8(target, j, 60)
-                j = spans.copied(spelling, starts[name], stops[name], length, target, j + 1, room)
+                j = copied(spelling, starts[name], stops[name], length, target, j + 1, room)
                 end = row + sizes[row]
                 row += 1
                 while row <= end and kinds[row] == ATTRIBUTE:
@@ -118,7 +120,7 @@ def _write(
                     if stops[name] < 0:
                         return _REFUSED
                     put8(target, j, 32)
-                    j = spans.copied(spelling, starts[name], stops[name], length, target, j + 1, room)
+                    j = copied(spelling, starts[name], stops[name], length, target, j + 1, room)
                     put8(target, j, 61)
                     put8(target, j + 1, 34)
                     k = own[row]
@@ -144,7 +146,7 @@ def _write(
                     put8(target, j + 1, 33)
                     put8(target, j + 2, 45)
                     put8(target, j + 3, 45)
-                    j = spans.copied(source, begin, to, size, target, j + 4, room)
+                    j = copied(source, begin, to, size, target, j + 4, room)
                     put8(target, j, 45)
                     put8(target, j + 1, 45)
                     put8(target, j + 2, 62)
@@ -152,10 +154,10 @@ def _write(
                 elif kind == PI:
                     put8(target, j, 60)
                     put8(target, j + 1, 63)
-                    j = spans.copied(spelling, starts[name], stops[name], length, target, j + 2, room)
+                    j = copied(spelling, starts[name], stops[name], length, target, j + 2, room)
                     if to > begin:
                         put8(target, j, 32)
-                        j = spans.copied(source, begin, to, size, target, j + 1, room)
+                        j = copied(source, begin, to, size, target, j + 1, room)
                     put8(target, j, 63)
                     put8(target, j + 1, 62)
                     j += 2
@@ -169,10 +171,10 @@ def _write(
                 name = names[done]
                 put8(target, j, 60)
                 put8(target, j + 1, 47)
-                j = spans.copied(spelling, starts[name], stops[name], length, target, j + 2, room)
+                j = copied(spelling, starts[name], stops[name], length, target, j + 2, room)
                 put8(target, j, 62)
                 j += 1
-        j = spans.copied(ending, 0, after.shape[0], after.shape[0], target, j, room)
+        j = copied(ending, 0, after.shape[0], after.shape[0], target, j, room)
     return j
 
 

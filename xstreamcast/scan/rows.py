@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from xstreamcast.native.kernel import inlined
 from xstreamcast.scan.layout import (
     R_END,
     R_FLAGS,
@@ -15,7 +16,7 @@ from xstreamcast.scan.layout import (
     R_TREE,
     ROW_WORDS,
 )
-from xstreamcast.scan.vector import inlined, put8, put32, put64
+from xstreamcast.scan.vector import put8, put32, put64
 
 
 @inlined

@@ -11,6 +11,7 @@ import numpy as np
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.model.depth import deepest, too_deep
 from xstreamcast.model.names import DOCUMENT
+from xstreamcast.native.kernel import bound
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.automaton import Automaton
 from xstreamcast.scan.kernel import scan
@@ -103,6 +104,7 @@ class TableScanner:
         self.whole = whole  # whether a tree of the document node stays until the end
         self.symbols = Symbols(automaton.classify)
         self.name = name
+        self._scan = bound(scan)
         self.out = np.zeros(rows * ROW_WORDS, np.int64)
         self.reset()
 
@@ -160,7 +162,7 @@ class TableScanner:
             regs[t.CONTEXT_MASK] = len(symbols.context_keys) - 1
             regs[t.NAMES] = symbols.stride
             regs[t.CLASSES] = automaton.stride
-            status = scan(
+            status = self._scan(
                 b, n, limit, regs, self.stack, self.scratch, self.out, *self.columns,
                 symbols.names, symbols.arena, symbols.table, symbols.info,
                 symbols.context_keys, symbols.context_values,

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from xstreamcast.native.kernel import F64, I8, I64, U8, Flags, inner, kernel
 from xstreamcast.scan.token import find_byte, find_tag, find_text, find_value
-from xstreamcast.scan.vector import Bytes, Longs, at8, base, compiled, copy32, put8
+from xstreamcast.scan.vector import Bytes, Longs, at8, base, copy32, put8
 
 # How a span is read.
 RAW: Final = 0  # its bytes
@@ -23,7 +24,7 @@ SEPARATOR: Final = 0
 """Between gathered values: U+0000 is in no XML document."""
 
 
-@compiled
+@inner
 def copied(b: Any, i: int, to: int, size: int, c: Any, j: int, room: int) -> int:
     """Copy ``b[i:to]`` to ``c[j:]``; the position after it."""
     while to - i > 0:
@@ -39,7 +40,7 @@ def copied(b: Any, i: int, to: int, size: int, c: Any, j: int, room: int) -> int
     return j
 
 
-@compiled
+@inner
 def _character(c: Any, j: int, number: int) -> int:
     """A character in UTF-8 at ``c[j:]``; the position after it."""
     if number < 0x80:
@@ -61,7 +62,7 @@ def _character(c: Any, j: int, number: int) -> int:
     return j + 4
 
 
-@compiled
+@inner
 def _referred(b: Any, i: int) -> int:
     """The number of the character that the reference at ``i`` stands for."""
     c = at8(b, i + 1)
@@ -88,7 +89,7 @@ def _referred(b: Any, i: int) -> int:
     return 38 if at8(b, i + 2) == 109 else 39
 
 
-@compiled
+@inner
 def _text(b: Any, i: int, to: int, size: int, c: Any, j: int, room: int, attribute: bool, lines: bool) -> int:
     while i < to:
         if attribute:
@@ -158,8 +159,8 @@ def _text(b: Any, i: int, to: int, size: int, c: Any, j: int, room: int, attribu
     return j
 
 
-@compiled
-def _gather(b: Any, froms: Any, tos: Any, modes: Any, c: Any, separated: bool, ends: Any) -> int:
+@kernel
+def _gather(b: U8, froms: I64, tos: I64, modes: U8, c: U8, separated: bool, ends: I64) -> int:
     size = b.shape[0]
     room = c.shape[0]
     source = base(b)
@@ -198,8 +199,8 @@ def strings(b: Bytes, froms: Any, tos: Any, modes: Any) -> list[str]:
     return str(joined[:-1].data, "utf-8").split("\0")
 
 
-@compiled
-def _equal(b: Any, froms: Any, tos: Any, other: Any, found: Any) -> None:
+@kernel
+def _equal(b: U8, froms: I64, tos: I64, other: U8, found: Flags) -> None:
     size = other.shape[0]
     source = base(b)
     target = base(other)
@@ -212,8 +213,8 @@ def _equal(b: Any, froms: Any, tos: Any, other: Any, found: Any) -> None:
         found[k] = same
 
 
-@compiled
-def _contain(b: Any, froms: Any, tos: Any, other: Any, found: Any) -> None:
+@kernel
+def _contain(b: U8, froms: I64, tos: I64, other: U8, found: Flags) -> None:
     size = other.shape[0]
     source = base(b)
     target = base(other)
@@ -233,8 +234,8 @@ def _contain(b: Any, froms: Any, tos: Any, other: Any, found: Any) -> None:
         found[k] = hit
 
 
-@compiled
-def _order(b: Any, froms: Any, tos: Any, other: Any, found: Any) -> None:
+@kernel
+def _order(b: U8, froms: I64, tos: I64, other: U8, found: I8) -> None:
     size = other.shape[0]
     source = base(b)
     target = base(other)
@@ -255,8 +256,8 @@ _EXACT: Final = 1 << 53
 _DOUBLE: Final = re.compile(rb"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[Ee][+-]?[0-9]+)?|INF)|NaN")
 
 
-@compiled
-def _numbers(b: Any, froms: Any, tos: Any, powers: Any, whole: bool, doubles: Any, longs: Any, plain: Any) -> None:
+@kernel
+def _numbers(b: U8, froms: I64, tos: I64, powers: F64, whole: bool, doubles: F64, longs: I64, plain: Flags) -> None:
     """Decimal numbers, exactly: digits below 2**53 over a power of ten that is a double (Clinger's fast path).
 
     ``plain[k]`` is False for whatever else stands there; Python reads that.

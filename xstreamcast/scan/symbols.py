@@ -19,7 +19,7 @@ from xstreamcast.model.names import ATTRIBUTE, ELEMENT, FIRST_NAME, PI
 from xstreamcast.model.namespaces import XML, XMLNS
 from xstreamcast.scan.layout import DECLARES, PREFIXED, RESERVED
 from xstreamcast.scan.token import place_names
-from xstreamcast.scan.vector import mix
+from xstreamcast.scan.vector import hashed
 
 _ASCII_NAME: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z_][A-Za-z0-9_.-]*)?")
 _NAMES_AHEAD: Final = re.compile(
@@ -257,7 +257,7 @@ class Symbols:
     def _place_context(self, context: int, declaration: int, number: int) -> None:
         key = (context << 32) + declaration
         mask = len(self.context_keys) - 1
-        slot = mix(key, 0, 0) & mask
+        slot = hashed(key, 0, 0) & mask
         while self.context_keys[slot]:
             slot = (slot + 1) & mask
         self.context_keys[slot] = key

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from xstreamcast.native.kernel import I32, I64, U8, inlined, inner, kernel
 from xstreamcast.scan.layout import (
     BAD_REFERENCE,
     BAD_TOKEN,
@@ -24,10 +25,8 @@ from xstreamcast.scan.vector import (
     base,
     body_mask,
     byte_mask,
-    compiled,
     first,
     hashed,
-    inlined,
     low,
     name_mask,
     put32,
@@ -53,7 +52,7 @@ def find_text(b: Any, i: int, n: int) -> int:
     return i
 
 
-@compiled
+@inner
 def find_body(b: Any, i: int, n: int, stop: int) -> int:
     while i + 32 <= n:
         m = body_mask(b, i, stop)
@@ -68,7 +67,7 @@ def find_body(b: Any, i: int, n: int, stop: int) -> int:
     return i
 
 
-@compiled
+@inner
 def find_value(b: Any, i: int, n: int, quote: int) -> int:
     while i + 32 <= n:
         m = value_mask(b, i, quote)
@@ -98,7 +97,7 @@ def find_name(b: Any, i: int, n: int) -> int:
     return i
 
 
-@compiled
+@inner
 def find_tag(b: Any, i: int, n: int) -> int:
     while i + 32 <= n:
         m = tag_mask(b, i)
@@ -113,7 +112,7 @@ def find_tag(b: Any, i: int, n: int) -> int:
     return i
 
 
-@compiled
+@inner
 def find_byte(b: Any, i: int, n: int, stop: int) -> int:
     while i + 32 <= n:
         m = byte_mask(b, i, stop)
@@ -125,7 +124,7 @@ def find_byte(b: Any, i: int, n: int, stop: int) -> int:
     return i
 
 
-@compiled
+@inner
 def skip_space(b: Any, i: int, n: int) -> int:
     while i < n:
         c = at8(b, i)
@@ -135,7 +134,7 @@ def skip_space(b: Any, i: int, n: int) -> int:
     return i
 
 
-@compiled
+@inner
 def find_ascii(b: Any, i: int, n: int) -> int:
     """Past characters of several bytes: the next ASCII byte, or the start of a character cut off by ``n``.
 
@@ -165,7 +164,7 @@ def find_ascii(b: Any, i: int, n: int) -> int:
     return i
 
 
-@compiled
+@inner
 def reference_end(b: Any, i: int, n: int) -> int:
     """After the reference at ``i``: a character reference or one of the five; 0: more input; negative: an error."""
     j = i + 1
@@ -296,8 +295,8 @@ def lookup(b: Any, i: int, n: int, size: int, mask: int, names: Any, arena: Any,
         k = (k + 1) & mask
 
 
-@compiled
-def place_names(begin: int, end: int, names: Any, arena: Any, table: Any) -> None:
+@kernel
+def place_names(begin: int, end: int, names: I64, arena: U8, table: I32) -> None:
     """Put the names of some numbers, which are in ``names`` and ``arena``, where :func:`lookup` finds them."""
     mask = table.shape[0] - 1
     names, arena, table = base(names), base(arena), base(table)

@@ -13,6 +13,7 @@ import numpy as np
 
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, FIRST_NAME, TEXT, intern, intern_prefix
 from xstreamcast.model.tree import Tree
+from xstreamcast.native.kernel import I32, I64, U8, Flags, kernel
 from xstreamcast.scan import layout as t
 from xstreamcast.scan import spans
 from xstreamcast.scan.automaton import Action, Automaton, Target
@@ -22,7 +23,7 @@ from xstreamcast.scan.path import Path
 from xstreamcast.scan.reader import scan_bytes, scan_source
 from xstreamcast.scan.scanner import Scanner
 from xstreamcast.scan.symbols import Symbols, attribute_value
-from xstreamcast.scan.vector import Bytes, Longs, compiled
+from xstreamcast.scan.vector import Bytes, Longs
 
 _MODES: Final = np.array([spans.RAW, spans.RAW, spans.ATTRIBUTE, spans.TEXT, spans.LINES, spans.LINES], np.uint8)
 """How the values of nodes are read that need more than their bytes, by kind."""
@@ -91,8 +92,8 @@ def value_modes(kinds: Any, needs: Any) -> Any:
     return np.where(needs & t.ESCAPED == 0, spans.RAW, _MODES[kinds])
 
 
-@compiled
-def _value_places(kinds: Any, ups: Any, sizes: Any, places: Any) -> None:
+@kernel
+def _value_places(kinds: U8, ups: I32, sizes: I32, places: I32) -> None:
     """For each row the place of its value: 0 for None, 1 for "", from 2 on the rows' own values in order.
 
     An element with no child but a text has that text, one with no child at all "".
@@ -120,8 +121,8 @@ def _value_places(kinds: Any, ups: Any, sizes: Any, places: Any) -> None:
             places[row] = place
 
 
-@compiled
-def _cover(tops: Any, sizes: Any, found: Any) -> None:
+@kernel
+def _cover(tops: I64, sizes: I32, found: Flags) -> None:
     for k in range(tops.shape[0]):
         for row in range(tops[k], tops[k] + sizes[tops[k]] + 1):
             found[row] = True
@@ -134,9 +135,9 @@ def covered(tops: Longs, sizes: Any, rows: int) -> Any:
     return found
 
 
-@compiled
+@kernel
 def squeeze(
-    keep: Any, kinds: Any, labels: Any, ups: Any, sizes: Any, froms: Any, tos: Any, needs: Any, new: Any
+    keep: Flags, kinds: U8, labels: I32, ups: I32, sizes: I32, froms: I64, tos: I64, needs: U8, new: I64
 ) -> int:
     """Move the rows that stay to the front of the columns, and fill in where each row is ``new``; how many there are.
 

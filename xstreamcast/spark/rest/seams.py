@@ -23,9 +23,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from xstreamcast.native.kernel import I64, U8, inner, kernel
 from xstreamcast.scan.reader import plain_start
 from xstreamcast.scan.token import find_byte, find_tag
-from xstreamcast.scan.vector import Bytes, Longs, at8, at64, base, byte_mask, compiled, first, put64
+from xstreamcast.scan.vector import Bytes, Longs, at8, at64, base, byte_mask, first, put64
 
 _LESS, _GREATER, _SLASH, _BANG, _QUESTION, _DASH, _BRACKET = 60, 62, 47, 33, 63, 45, 91
 _DONE: Final = 0
@@ -85,7 +86,7 @@ class Summary:
 # ------------------------------------------------------------------------------------------------------- the walk
 
 
-@compiled
+@inner
 def _after(b: Any, i: int, n: int, one: int, two: int) -> int:
     """The position after ``two``, ``two``, ``>`` (a PI's end has ``two`` once); n if there is none."""
     while True:
@@ -97,7 +98,7 @@ def _after(b: Any, i: int, n: int, one: int, two: int) -> int:
         i += 1
 
 
-@compiled
+@inner
 def _tag_end(b: Any, p: int, n: int) -> int:
     """The ``>`` of the tag that begins at ``p``; n if there is none."""
     q = p + 1
@@ -111,7 +112,7 @@ def _tag_end(b: Any, p: int, n: int) -> int:
         q = find_byte(b, q + 1, n, c) + 1
 
 
-@compiled
+@inner
 def _marks(b: Any, i: int, n: int) -> int:
     """Which of the 64 bytes from ``i`` on begin ``<`` or ``/>``."""
     if i + _BLOCK < n:
@@ -126,8 +127,8 @@ def _marks(b: Any, i: int, n: int) -> int:
     return m
 
 
-@compiled
-def _walk(b: Any, n: int, end: int, most_closed: int, stack: Any, regs: Any) -> int:
+@kernel
+def _walk(b: U8, n: int, end: int, most_closed: int, stack: I64, regs: I64) -> int:
     """Walk over tags from ``regs[_POS]`` to the first tag at or after ``end``, or after so many unmatched end tags.
 
     ``stack`` gets where the open elements begin. ``_END``: the input ended before; ``_ROOM``: the stack is full;
@@ -215,8 +216,8 @@ def _walk(b: Any, n: int, end: int, most_closed: int, stack: Any, regs: Any) -> 
     return status
 
 
-@compiled
-def _next_token(b: Any, i: int, n: int) -> int:
+@kernel
+def _next_token(b: U8, i: int, n: int) -> int:
     """The next ``<`` that begins no CDATA section: where the kernel would stop after an element."""
     b = base(b)
     while True:

@@ -1,0 +1,27 @@
+"""All kernels of the package, and compiling them ahead of their first use."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+from xstreamcast.native.kernel import CHECKED, KERNELS, Kernel
+from xstreamcast.native.store import stored
+
+MODULES: Final = (
+    "scan.token", "scan.kernel", "scan.spans", "scan.tree", "scan.octets", "cast.columns", "cast.cutting", "spark.rest.seams",
+)  # fmt: skip
+"""Where the kernels are."""
+
+
+def all_kernels() -> list[Kernel]:
+    """The kernels of the package; none if they run as Python."""
+    for module in MODULES:
+        import_module(f"xstreamcast.{module}")
+    return [kernel for kernel in KERNELS if kernel.function.__module__.startswith("xstreamcast.")]
+
+
+def compile_ahead() -> None:
+    """Compile what is not compiled yet."""
+    for kernel in all_kernels():
+        stored(kernel, CHECKED)
