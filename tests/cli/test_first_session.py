@@ -27,9 +27,8 @@ def test_the_version_is_told() -> None:
 
 
 @pytest.mark.parametrize("command", ["query", "watch", "feed"])
-def test_help_breaks_lines_where_the_terminal_does(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", 2000)
-    ran = xcast(command, "--help")
+def test_help_breaks_lines_where_the_terminal_does(command: str) -> None:
+    ran = xcast(command, "--help", columns=2000)
     described = ran.out.decode().partition("Examples:")[0].splitlines()
     paragraphs = [line for line in described if line.strip() and "Usage:" not in line]
     assert len(paragraphs) == 2, "a line each"

@@ -221,13 +221,13 @@ def test_what_is_kept_for_a_block_is_undone_once_wherever_that_is_interrupted() 
 def test_a_command_that_is_interrupted_before_it_begins_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    begin = xstreamcast.cli._app
+    begin = xstreamcast.cli._run
 
-    def late() -> Any:
+    def late(words: list[str]) -> int:
         signal.raise_signal(signal.SIGINT)
-        return begin()
+        return begin(words)
 
-    monkeypatch.setattr(xstreamcast.cli, "_app", late)
+    monkeypatch.setattr(xstreamcast.cli, "_run", late)
     with pytest.raises(SystemExit) as ended:
         main(["query", "1 + 1"])
     assert ended.value.code == 130

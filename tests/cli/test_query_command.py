@@ -13,24 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
-from typer.testing import CliRunner
+from command import called, xcast
 
 from xstreamcast.cli.query import query_command
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.namespaces import OUTPUT
 
-app = typer.Typer()
-app.command()(query_command)
 XML = "<a><b>1</b><b>2</b></a>"
 
 
 def run(*arguments: str, given: str | None = None) -> str:
-    result = CliRunner().invoke(app, list(arguments), input=given)
-    if isinstance(result.exception, XStreamError):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.output
+    return called(query_command, *arguments, stdin=given)
 
 
 @pytest.fixture
@@ -94,8 +87,8 @@ def test_mistakes_are_told(file: Path) -> None:
     with pytest.raises(XStreamError) as caught:
         run("count(//b)", str(file) + "x")
     assert caught.value.code == "XSC0006"
-    assert CliRunner().invoke(app, ["1", "--var", "n"]).exit_code == 2
-    assert CliRunner().invoke(app, ["1", "--method", "htm"]).exit_code == 2
+    assert xcast("query", "1", "--var", "n").code == 2
+    assert xcast("query", "1", "--method", "htm").code == 2
 
 
 # ------------------------------------------------------------------------------------- large documents, real processes

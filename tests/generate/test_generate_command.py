@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
+from command import called, xcast
 
 import xstreamcast.cli.generate as command
 from xstreamcast.errors import XStreamError
@@ -18,19 +17,9 @@ from xstreamcast.model.change import Change, Eos
 from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import Structure, parse_structure
 
-app = typer.Typer(rich_markup_mode=None)
-app.command("generate")(command.generate_command)
-
-
-@app.callback()
-def _several() -> None:
-    """A callback makes ``generate`` a subcommand, as it is in xcast."""
-
 
 def run(*arguments: str) -> str:
-    result = CliRunner().invoke(app, ["generate", *arguments], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.output
+    return called(command.generate_command, *arguments)
 
 
 def changes_in(path: Path) -> list[Change]:
@@ -159,8 +148,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("interrupted")
 def test_an_interruption_leaves_no_unfinished_file(tmp_path: Path) -> None:
     for out in ("credit.xml", "credit.xml.gz", "folder"):
-        result = CliRunner().invoke(app, ["generate", "credit", "--factor", "0.01", "-o", str(tmp_path / out)])
-        assert result.exit_code == 130
+        assert xcast("generate", "credit", "--factor", "0.01", "-o", tmp_path / out).code == 130
     left = {path.name for path in tmp_path.rglob("*") if path.is_file()}
     assert left == {"document.xml", "structure.xml"}
 
@@ -168,19 +156,18 @@ def test_an_interruption_leaves_no_unfinished_file(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("interrupted")
 def test_an_interrupted_live_stream_is_closed_and_says_so(tmp_path: Path) -> None:
     out = tmp_path / "live.xml"
-    result = CliRunner().invoke(app, ["generate", "credit", "--factor", "0.01", "--rate", "5000", "-o", str(out)])
-    assert result.exit_code == 130
+    assert xcast("generate", "credit", "--factor", "0.01", "--rate", "5000", "-o", out).code == 130
     assert b"<!-- interrupted after 7 changes -->" in out.read_bytes()
     assert len(changes_in(out)) == 7
 
 
 def test_the_list_names_every_generator() -> None:
-    lines = run("--list").splitlines()
+    lines = xcast("generate", "--list").out.decode().splitlines()
     assert [line.split()[0] for line in lines] == list(NAMES)
 
 
 def test_the_help_shows_examples() -> None:
-    assert "xcast generate xmark --factor 0.1 -o auction.xml" in run("--help")
+    assert "xcast generate xmark --factor 0.1 -o auction.xml" in xcast("generate", "--help").out.decode()
 
 
 def test_progress_is_silent_where_nobody_looks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -5,50 +5,46 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
+from command import Ran, xcast
 
-from xstreamcast.cli.parse import parse_command
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang.files import read_query
 
 STRUCTURE = '<stream:structure><tag id="1" name="accounts"><tag id="2" name="account"/></tag></stream:structure>'
 
 
-def run(*arguments: str) -> Result:
-    app = typer.Typer()
-    app.command()(parse_command)
-    return CliRunner().invoke(app, list(arguments))
+def run(*arguments: str) -> Ran:
+    return xcast("parse", *arguments)
 
 
 def test_a_query_is_shown_as_a_tree() -> None:
     result = run("1 + 2")
-    assert result.stdout == "Module\n  Arithmetic +\n    IntegerLiteral 1\n    IntegerLiteral 2\n"
+    assert result.out.decode() == "Module\n  Arithmetic +\n    IntegerLiteral 1\n    IntegerLiteral 2\n"
 
 
 def test_a_query_may_come_from_a_file_and_be_printed_again(tmp_path: Path) -> None:
     file = tmp_path / "q.xq"
     file.write_text("for $x in(1,2)return $x+1", encoding="utf-8")
-    assert run("-f", str(file), "--xquery").stdout == "for $x in (1, 2)\nreturn $x + 1\n"
+    assert run("-f", str(file), "--xquery").out.decode() == "for $x in (1, 2)\nreturn $x + 1\n"
 
 
 def test_structures_give_warnings(tmp_path: Path) -> None:
     file = tmp_path / "credit.tags"
     file.write_text(STRUCTURE, encoding="utf-8")
     result = run('stream("credit")//acount', "--structure", str(file))
-    assert result.exit_code == 0
-    assert "warning: query:1:19 nothing matches acount" in result.stderr
-    assert "did you mean account?" in result.stderr
-    assert "nothing matches" in run('stream("c")//x', "--structure", f"c={file}").stderr
+    assert result.code == 0
+    assert "warning: query:1:19 nothing matches acount" in result.err
+    assert "did you mean account?" in result.err
+    assert "nothing matches" in run('stream("c")//x', "--structure", f"c={file}").err
 
 
 def test_a_fault_is_an_error_with_its_place() -> None:
-    assert str(run("1 +").exception).startswith("XPST0003 query:1:4 ")
+    assert run("1 +").err.startswith("xcast: XPST0003 query:1:4 ")
 
 
 def test_a_query_and_a_file_at_once_are_refused(tmp_path: Path) -> None:
-    assert run("1", "-f", str(tmp_path / "q.xq")).exit_code == 2
-    assert run().exit_code == 2
+    assert run("1", "-f", str(tmp_path / "q.xq")).code == 2
+    assert run().code == 2
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer import Typer
-from typer.testing import CliRunner, Result
+from command import Ran, xcast
 
-from xstreamcast.cli.translate import translate_command
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import parse
 from xstreamcast.model.structure import parse_structure
@@ -124,27 +122,25 @@ def test_what_cannot_be_translated_is_refused_by_name(text: str, options: dict[s
 # ------------------------------------------------------------------------------------------------------- the command
 
 
-def run(*arguments: str) -> Result:
-    app = Typer()
-    app.command()(translate_command)
-    return CliRunner().invoke(app, arguments)
+def run(*arguments: str) -> Ran:
+    return xcast("translate", *arguments)
 
 
 def test_the_command_prints_the_program_and_warns_of_paths_to_nowhere(tmp_path: Path) -> None:
     tags = tmp_path / "credit.tags"
     tags.write_text(CREDIT, encoding="utf-8")
     done = run('stream("s")//acount', "--strategy", "qac+", "--structure", f"s={tags}", "--now", "2003-11-02")
-    assert done.exit_code == 0
-    assert done.stdout.startswith('xquery version "3.1";')
-    assert "nothing matches acount" in done.stderr
-    assert 'external := xcql:time("2003-11-02T00:00:00")' in done.stdout
+    assert done.code == 0
+    assert done.out.decode().startswith('xquery version "3.1";')
+    assert "nothing matches acount" in done.err
+    assert 'external := xcql:time("2003-11-02T00:00:00")' in done.out.decode()
 
 
 def test_the_command_writes_the_address_of_the_file(tmp_path: Path) -> None:
     query, stream, out = tmp_path / "q.xq", tmp_path / "credit.xml", tmp_path / "program.xq"
     query.write_text('count(stream("credit")//account)', encoding="utf-8")
     stream.write_text(f"<fragments>{CREDIT}</fragments>", encoding="utf-8")
-    assert run("-f", str(query), "--stream", f"credit={stream}", "-o", str(out)).exit_code == 0
+    assert run("-f", str(query), "--stream", f"credit={stream}", "-o", str(out)).code == 0
     assert f'$xcql:credit-file as xs:string external := "{stream.as_uri()}";' in out.read_text(encoding="utf-8")
 
 
@@ -152,7 +148,7 @@ def test_the_command_writes_the_address_of_the_file(tmp_path: Path) -> None:
     "arguments", [(), ("1", "--strategy", "best"), ("1", "--stream", "credit.xml"), ("1", "--assume", "nothing")]
 )
 def test_a_wrong_call_is_told_so(arguments: tuple[str, ...]) -> None:
-    assert run(*arguments).exit_code == 2
+    assert run(*arguments).code == 2
 
 
 # ------------------------------------------------------------------------------------------------------- the docs

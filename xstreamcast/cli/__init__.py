@@ -5,87 +5,85 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from errno import EDQUOT, ENOSPC
-from functools import wraps
+from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
 COMMANDS: Final[tuple[str, ...]] = (
     "structure", "fragment", "materialise", "feed", "generate", "query", "watch", "serve", "listen", "explain",
-    "translate", "parse", "demo",
+    "translate", "parse", "demo", "completion",
 )  # fmt: skip
 """Each is ``NAME_command`` in the file of its name; the order is that of the help text."""
 
 
-def _app() -> Any:
-    import typer
-
-    app = typer.Typer(
-        name="xcast",
-        help="Continuous, exact, temporal XQuery over XML that is huge, never ends or keeps changing.",
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-
-    shown = typer.Option(False, "--version", help="Show the version and exit.")
-
-    @app.callback(invoke_without_command=True)
-    def xcast(version: bool = shown) -> None:
-        if version:
-            from xstreamcast import __version__
-
-            print(f"xcast {__version__}")
-            raise typer.Exit
-
-    for name in COMMANDS:
-        module = import_module(f"xstreamcast.cli.{name}")
-        command: Callable[..., None] = getattr(module, f"{name}_command")
-        app.command(name, help=_help(command))(_guarded(command))
-    return app
+SUMMARY: Final = "Continuous, exact, temporal XQuery over XML that is huge, never ends or keeps changing."
 
 
-def _help(command: Callable[..., None]) -> str:
-    """What a command's text says, a line for each paragraph: they are as wide as the terminal is."""
-    import re
-    from inspect import cleandoc
-
-    paragraphs = cleandoc(command.__doc__ or "").split("\n\n")
-    return "\n\n".join(re.sub(r"\n *", " ", paragraph) for paragraph in paragraphs)
+def find_command(name: str) -> Callable[..., None]:
+    """The function of a command: its file is imported."""
+    command: Callable[..., None] = getattr(import_module(f"xstreamcast.cli.{name}"), f"{name}_command")
+    return command
 
 
-def _guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that a user may interrupt, and the reader of its output leave (``| head``); with ``--max-depth``."""
-    import inspect
+def _run(words: list[str]) -> int:
+    """Do what a command line says; the code to exit with."""
+    if words == ["--version"]:
+        from xstreamcast import __version__
 
-    import typer
+        print(f"xcast {__version__}")
+        return 0
+    from xstreamcast.cli.options import DEPTH, HELP, Done, WrongCall, near, read, usage
 
-    from xstreamcast.model.depth import DEFAULT, VARIABLE, limit_depth
+    name = words[0] if words else ""
+    try:
+        if not words or name in HELP:
+            from xstreamcast.cli.help import show_commands
 
-    help_text = "How many elements of a document may be within each other; more is XSC0007."
-    option = typer.Option(DEFAULT, "--max-depth", min=1, envvar=VARIABLE, show_envvar=False, help=help_text)
-    own = inspect.signature(command, eval_str=True)
-    added = inspect.Parameter("max_depth", inspect.Parameter.KEYWORD_ONLY, default=option, annotation=int)
+            _guarded(partial(show_commands, SUMMARY, {name: find_command(name) for name in COMMANDS}))
+            return 0 if words else 2
+        if name not in COMMANDS:
+            kind, names = ("option", ("--version", *HELP)) if name.startswith("-") else ("command", COMMANDS)
+            raise WrongCall(f"no such {kind}: {name}{near(name, names)}")
+        command = find_command(name)
+        given = read(command, words[1:])
+        if given is None:
+            from xstreamcast.cli.help import show_command
 
-    @wraps(command)
-    def run(*args: Any, max_depth: int, **options: Any) -> None:
-        from xstreamcast.cli.interrupts import released
-        from xstreamcast.cli.terminal import readers_may_leave
+            _guarded(partial(show_command, name, command))
+        else:
+            _limited(command, given.pop(DEPTH), given)
+    except Done as done:
+        return done.code
+    except WrongCall as fault:
+        known = name in COMMANDS
+        line = usage(name, find_command(name)) if known else "xcast [OPTIONS] COMMAND [ARGS]..."
+        print(f"Usage: {line}\nTry 'xcast {name + ' ' if known else ''}-h' for help.\n", file=sys.stderr)
+        print(f"xcast: {fault}", file=sys.stderr)
+        return 2
+    return 0
 
-        before = limit_depth(max_depth)
-        try:
-            with released(), readers_may_leave():
-                command(*args, **options)
-        except KeyboardInterrupt:
-            _interrupted()
-        finally:
-            limit_depth(before)
 
-    changed: Any = run
-    changed.__signature__ = own.replace(parameters=[*own.parameters.values(), added])
-    changed.__annotations__ = {**{name: one.annotation for name, one in own.parameters.items()}, "max_depth": int}
-    del changed.__wrapped__
-    return run
+def _guarded(work: Callable[[], None]) -> None:
+    """Do something that a user may interrupt, and whose output a reader may leave (``| head``)."""
+    from xstreamcast.cli.interrupts import released
+    from xstreamcast.cli.terminal import readers_may_leave
+
+    try:
+        with released(), readers_may_leave():
+            work()
+    except KeyboardInterrupt:
+        _interrupted()
+
+
+def _limited(command: Callable[..., None], max_depth: int, options: dict[str, Any]) -> None:
+    """A command on documents that are so deep at most."""
+    from xstreamcast.model.depth import limit_depth
+
+    before = limit_depth(max_depth)
+    try:
+        _guarded(partial(command, **options))
+    finally:
+        limit_depth(before)
 
 
 def _interrupted() -> None:
@@ -107,7 +105,7 @@ def main(arguments: list[str] | None = None) -> None:
         try:
             with held():
                 try:
-                    _app()(arguments)
+                    sys.exit(_run(sys.argv[1:] if arguments is None else arguments))
                 finally:
                     settle()
         except XStreamError as fault:

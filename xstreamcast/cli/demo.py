@@ -19,11 +19,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
-
 from xstreamcast.cli.demo_bank import PATIENCE
 from xstreamcast.cli.demo_processes import Child, Server, publishing, serving
 from xstreamcast.cli.interrupts import held, kept
+from xstreamcast.cli.options import Done, Option
 from xstreamcast.cli.own_spark import own_spark
 from xstreamcast.errors import XStreamError, error
 
@@ -50,11 +49,11 @@ QUERIES: Final = {"fraud": FRAUD, "maxed-out": MAXED_OUT}
 
 
 def demo_command(
-    factor: Annotated[float, typer.Option(help="How much: 1 is 2,000 accounts.")] = 0.2,
-    seed: Annotated[int, typer.Option(help="Which accounts, and what happens to them.")] = 1,
-    seconds: Annotated[float, typer.Option(help="How long the story goes on.")] = 35.0,
-    keep: Annotated[bool, typer.Option("--keep", help="Go on until Ctrl-C.")] = False,
-    plain: Annotated[bool, typer.Option("--plain", help="Lines instead of a live view.")] = False,
+    factor: Annotated[float, Option(help="How much: 1 is 2,000 accounts.")] = 0.2,
+    seed: Annotated[int, Option(help="Which accounts, and what happens to them.")] = 1,
+    seconds: Annotated[float, Option(help="How long the story goes on.")] = 35.0,
+    keep: Annotated[bool, Option("--keep", help="Go on until Ctrl-C.")] = False,
+    plain: Annotated[bool, Option("--plain", help="Lines instead of a live view.")] = False,
 ) -> None:
     """Credit cards live: a bank, a broadcast server, Spark; alerts that come and are withdrawn.
 
@@ -65,7 +64,7 @@ def demo_command(
     if not (0 < factor <= 10 and 0 < seconds <= 3600):
         raise error("XSC0051", f"factor {factor:g}, {seconds:g} seconds", hint="a factor up to 10, up to 3600 seconds")
     if not demo(factor, seed, None if keep else seconds, live=sys.stdout.isatty() and not plain):
-        raise typer.Exit(1)
+        raise Done(1)
 
 
 class Show:

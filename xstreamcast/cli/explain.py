@@ -5,31 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, cast, get_args
 
-import typer
+from xstreamcast.cli.options import Argument, Option, WrongCall
 
 
 def explain_command(
-    query: Annotated[str | None, typer.Argument(metavar="QUERY", help="The query's text.", show_default=False)] = None,
+    query: Annotated[str | None, Argument(metavar="QUERY", help="The query's text.", show_default=False)] = None,
     file: Annotated[
-        Path | None, typer.Option("-f", "--file", metavar="QUERYFILE", help="Read the query from a file.")
+        Path | None, Option("-f", "--file", metavar="QUERYFILE", help="Read the query from a file.")
     ] = None,
     structure: Annotated[
         list[str] | None,
-        typer.Option(metavar="[NAME=]FILE", help="A tag structure: resolves // and *, lists the fragments needed."),
+        Option(metavar="[NAME=]FILE", help="A tag structure: resolves // and *, lists the fragments needed."),
     ] = None,
     var: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A variable that will be given with query --var.")
+        list[str] | None, Option(metavar="NAME", help="A variable that will be given with query --var.")
     ] = None,
     fixed: Annotated[
         list[str] | None,
-        typer.Option(metavar="TAG|PATH|*", help="Regions that will be declared fixed with watch --fixed."),
+        Option(metavar="TAG|PATH|*", help="Regions that will be declared fixed with watch --fixed."),
     ] = None,
     emit: Annotated[
-        str, typer.Option(metavar="MODE", help="How a query over streams is followed: eager, certain or optimistic.")
+        str, Option(metavar="MODE", help="How a query over streams is followed: eager, certain or optimistic.")
     ] = "eager",
-    dot: Annotated[bool, typer.Option("--dot", help="Print the stream data-flow graph for Graphviz instead.")] = False,
+    dot: Annotated[bool, Option("--dot", help="Print the stream data-flow graph for Graphviz instead.")] = False,
     engine: Annotated[
-        str, typer.Option(metavar="ENGINE", help="embedded, or spark: adds the stages and what runs in each.")
+        str, Option(metavar="ENGINE", help="embedded, or spark: adds the stages and what runs in each.")
     ] = "embedded",
 ) -> None:
     """Say how a query will be run: in how many passes, what is kept at any moment, and what blocks.
@@ -53,11 +53,11 @@ def explain_command(
     from xstreamcast.plan.modes.rewrite import Emission
 
     if (query is None) == (file is None):
-        raise typer.BadParameter("give either a query or a file with one: -f FILE")
+        raise WrongCall("give either a query or a file with one: -f FILE")
     if emit not in get_args(Emission):
-        raise typer.BadParameter(f"--emit is one of {', '.join(get_args(Emission))}")
+        raise WrongCall(f"--emit is one of {', '.join(get_args(Emission))}")
     if engine not in ("embedded", "spark"):
-        raise typer.BadParameter("--engine is one of embedded, spark")
+        raise WrongCall("--engine is one of embedded, spark")
     text = read_query(file) if file is not None else query or ""
     explanation = explain(
         text,

@@ -12,8 +12,7 @@ from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Annotated, BinaryIO, Final, Protocol, cast
 
-import typer
-
+from xstreamcast.cli.options import Argument, Option, WrongCall
 from xstreamcast.cli.tables import KeepRemoved, TableKey, feed_table
 from xstreamcast.errors import Place, XStreamError, error, missing_file
 
@@ -30,46 +29,46 @@ _WAITING: Final = 1 << 24
 def feed_command(
     record: Annotated[
         str,
-        typer.Argument(metavar="RECORD", help="The path to the records: /feed/entry. * is any name; several with |."),
+        Argument(metavar="RECORD", help="The path to the records: /feed/entry. * is any name; several with |."),
     ],
     sources: Annotated[
-        list[str], typer.Argument(metavar="SOURCE...", help="Documents in order, folders of them (gz too); - is stdin.")
+        list[str], Argument(metavar="SOURCE...", help="Documents in order, folders of them (gz too); - is stdin.")
     ],
     key: Annotated[
-        str | None, typer.Option(metavar="EXPR", help="What a record is known by. Without: each is a new one.")
+        str | None, Option(metavar="EXPR", help="What a record is known by. Without: each is a new one.")
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option(metavar="EXPR", help="Since when it is so: records are versions in time; without a key, events."),
+        Option(metavar="EXPR", help="Since when it is so: records are versions in time; without a key, events."),
     ] = None,
     removed: Annotated[
-        str | None, typer.Option(metavar="EXPR", help="Of a document: records that are gone, or the keys of such.")
+        str | None, Option(metavar="EXPR", help="Of a document: records that are gone, or the keys of such.")
     ] = None,
     whole: Annotated[
-        bool, typer.Option("--whole", help="Each document is the whole state: what it does not have is gone.")
+        bool, Option("--whole", help="Each document is the whole state: what it does not have is gone.")
     ] = False,
     namespace: Annotated[
-        list[str], typer.Option(metavar="[PREFIX=]URI", help="A prefix; without one, that of names without a prefix.")
+        list[str], Option(metavar="[PREFIX=]URI", help="A prefix; without one, that of names without a prefix.")
     ] = [],
-    follow: Annotated[bool, typer.Option("--follow", help="Go on with documents that appear or are replaced.")] = False,
+    follow: Annotated[bool, Option("--follow", help="Go on with documents that appear or are replaced.")] = False,
     until_idle: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="With --follow: until nothing has come for so long.")
+        float | None, Option(metavar="SECONDS", help="With --follow: until nothing has come for so long.")
     ] = None,
     state: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What is known, to go on with it another time.")
+        Path | None, Option(metavar="FILE", help="What is known, to go on with it another time.")
     ] = None,
     out: Annotated[
-        str | None, typer.Option("-o", "--out", metavar="OUT", help="A file, or a folder/ that grows by a file each.")
+        str | None, Option("-o", "--out", metavar="OUT", help="A file, or a folder/ that grows by a file each.")
     ] = None,
     table: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="URL#NAME",
             help="Instead of a stream, a table of the records as they are: sqlite:///FILE, duckdb:///FILE, postgresql://…",
         ),
     ] = None,
     columns: Annotated[
-        str | None, typer.Option(metavar="COLUMNS", help="Its columns, of each record: '@id, price as xs:decimal'.")
+        str | None, Option(metavar="COLUMNS", help="Its columns, of each record: '@id, price as xs:decimal'.")
     ] = None,
     table_key: TableKey = [],
     keep_removed: KeepRemoved = False,
@@ -104,15 +103,15 @@ def feed_command(
     folder = out is not None and (out.endswith("/") or Path(out).is_dir())
     piped = out is None or out == "-"
     if table is None and (columns or table_key or keep_removed):
-        raise typer.BadParameter("--columns, --table-key and --keep-removed are of --table")
+        raise WrongCall("--columns, --table-key and --keep-removed are of --table")
     if table is not None and (out is not None or state is None or time is not None):
-        raise typer.BadParameter("--table goes on by --state, has records as they are now (no --time), and is no -o")
+        raise WrongCall("--table goes on by --state, has records as they are now (no --time), and is no -o")
     if until_idle is not None and not follow:
-        raise typer.BadParameter("--until-idle belongs to --follow")
+        raise WrongCall("--until-idle belongs to --follow")
     if "-" in sources and (follow or len(sources) > 1):
-        raise typer.BadParameter("standard input stands alone, and is followed anyway")
+        raise WrongCall("standard input stands alone, and is followed anyway")
     if (follow or state is not None) and not (folder or piped):
-        raise typer.BadParameter("what goes on with --follow or --state is written to a folder/ or a pipe")
+        raise WrongCall("what goes on with --follow or --state is written to a folder/ or a pipe")
     for source in sources:
         if source != "-" and not Path(source).exists():
             raise missing_file(source, "no such file or folder", "give documents, folders, or -")

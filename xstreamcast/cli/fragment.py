@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from xstreamcast.cli.options import Argument, Option
 
 
 class OrderName(StrEnum):
@@ -20,12 +20,12 @@ class OrderName(StrEnum):
 
 
 def fragment_command(
-    document: Annotated[str, typer.Argument(metavar="DOC", help="An XML document (gz too); - is stdin.")],
-    structure: Annotated[Path | None, typer.Option(help="Its tag structure; inferred first when left out.")] = None,
-    order: Annotated[OrderName, typer.Option(help="The order of the fragments.")] = OrderName.document,
-    seed: Annotated[int, typer.Option(help="For shuffle and repeat: the same seed, the same stream.")] = 0,
-    repeat: Annotated[float, typer.Option(metavar="P", help="Send each fragment again with this probability.")] = 0.0,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write to a file (.gz packs it).")] = None,
+    document: Annotated[str, Argument(metavar="DOC", help="An XML document (gz too); - is stdin.")],
+    structure: Annotated[Path | None, Option(help="Its tag structure; inferred first when left out.")] = None,
+    order: Annotated[OrderName, Option(help="The order of the fragments.")] = OrderName.document,
+    seed: Annotated[int, Option(help="For shuffle and repeat: the same seed, the same stream.")] = 0,
+    repeat: Annotated[float, Option(metavar="P", help="Send each fragment again with this probability.")] = 0.0,
+    out: Annotated[Path | None, Option("-o", "--out", help="Write to a file (.gz packs it).")] = None,
 ) -> None:
     """Cut a document into fillers with holes, in one pass and flat memory, whatever its size.
 

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, Final, cast
 
-import typer
-
+from xstreamcast.cli.options import Argument, Option
 from xstreamcast.errors import XStreamError, error
 
 if TYPE_CHECKING:
@@ -37,26 +36,24 @@ Step = Callable[[int], None]
 """Hears how many bytes more have been written."""
 
 
-def _list(wanted: bool) -> None:
-    if wanted:
-        from xstreamcast.generate import NAMES, find
+def _list() -> None:
+    from xstreamcast.generate import NAMES, find
 
-        for name in NAMES:
-            typer.echo(f"{name:<12} {find(name).summary}")
-        raise typer.Exit
+    for name in NAMES:
+        print(f"{name:<12} {find(name).summary}")
 
 
 def generate_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What to generate; --list shows all.")],
-    out: Annotated[str, typer.Option("-o", "--out", metavar="OUT", help="A file, a folder, or - for stdout.")],
-    factor: Annotated[float, typer.Option(help="Size: the counts of factor 1, times this.")] = 1.0,
-    seed: Annotated[int, typer.Option(help="Equal seeds give equal bytes.")] = 1,
+    name: Annotated[str, Argument(metavar="NAME", help="What to generate; --list shows all.")],
+    out: Annotated[str, Option("-o", "--out", metavar="OUT", help="A file, a folder, or - for stdout.")],
+    factor: Annotated[float, Option(help="Size: the counts of factor 1, times this.")] = 1.0,
+    seed: Annotated[int, Option(help="Equal seeds give equal bytes.")] = 1,
     updates: Annotated[
-        int | None, typer.Option(help=f"Changes after the initial fragments ({UPDATES} if left out).")
+        int | None, Option(help=f"Changes after the initial fragments ({UPDATES} if left out).")
     ] = None,
-    rate: Annotated[float | None, typer.Option(help="Changes per second of wall-clock time.")] = None,
+    rate: Annotated[float | None, Option(help="Changes per second of wall-clock time.")] = None,
     _: Annotated[
-        bool, typer.Option("--list", callback=_list, is_eager=True, help="Show every generator and leave.")
+        bool, Option("--list", instead=_list, help="Show every generator and leave.")
     ] = False,
 ) -> None:
     """Write one of the papers' documents or streams, at any size, the same for equal seeds.

@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final
 
-import typer
-
+from xstreamcast.cli.options import Argument, Option, WrongCall
 from xstreamcast.errors import XStreamError, error
 
 if TYPE_CHECKING:
@@ -24,18 +23,18 @@ _TAIL: Final = 1 << 16
 
 def listen_command(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME...", help="Streams, or xcast:// addresses.")
+        list[str] | None, Argument(metavar="NAME...", help="Streams, or xcast:// addresses.")
     ] = None,
-    server: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where streams without an address are.")] = (
+    server: Annotated[str, Option(metavar="HOST:PORT", help="Where streams without an address are.")] = (
         "127.0.0.1:8203"
     ),
-    start: Annotated[str, typer.Option("--from", metavar="PLACE", help="beginning, now, or N: since N.")] = "beginning",
+    start: Annotated[str, Option("--from", metavar="PLACE", help="beginning, now, or N: since N.")] = "beginning",
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Store it; a folder for several streams.")
+        Path | None, Option("-o", "--out", metavar="FILE", help="Store it; a folder for several streams.")
     ] = None,
-    format: Annotated[str, typer.Option(metavar="FORMAT", help="wire, or json: a line for each change.")] = "wire",
-    count: Annotated[int | None, typer.Option(metavar="N", help="Leave after so many.")] = None,
-    listing: Annotated[bool, typer.Option("--list", help="Show the server's streams and leave.")] = False,
+    format: Annotated[str, Option(metavar="FORMAT", help="wire, or json: a line for each change.")] = "wire",
+    count: Annotated[int | None, Option(metavar="N", help="Leave after so many.")] = None,
+    listing: Annotated[bool, Option("--list", help="Show the server's streams and leave.")] = False,
 ) -> None:
     """Tune in to streams and print what comes, or store it, until they end or Ctrl-C.
 
@@ -52,9 +51,9 @@ def listen_command(
       xcast listen xcast://127.0.0.1:8203/credit -o credit.xml
     """
     if format not in FORMATS:
-        raise typer.BadParameter(f"--format is one of {', '.join(FORMATS)}")
+        raise WrongCall(f"--format is one of {', '.join(FORMATS)}")
     if count is not None and count < 1:
-        raise typer.BadParameter("--count is above 0")
+        raise WrongCall("--count is above 0")
     place = f"since={start}" if start.isdecimal() else f"from={start}"
     from xstreamcast.serve.client import parse_address
 
@@ -62,12 +61,12 @@ def listen_command(
         _list(server)
         return
     if not names:
-        raise typer.BadParameter("name a stream, or see what there is: --list")
+        raise WrongCall("name a stream, or see what there is: --list")
     addresses = [
         parse_address(name if "://" in name else f"xcast://{server}/{name}?{place}") for name in dict.fromkeys(names)
     ]
     if len(addresses) > 1 and format == "wire" and out is None:
-        raise typer.BadParameter("several streams side by side: --format json, or -o FOLDER")
+        raise WrongCall("several streams side by side: --format json, or -o FOLDER")
     if len(addresses) > 1 and out is not None:
         out.mkdir(parents=True, exist_ok=True)
     from xstreamcast.cli.interrupts import run

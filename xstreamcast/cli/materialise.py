@@ -5,21 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from xstreamcast.cli.options import Argument, Option
 
 
 def materialise_command(
     fragments: Annotated[
-        str, typer.Argument(metavar="FRAGMENTS", help="A fragment stream (gz too), a folder of its files; - is stdin.")
+        str, Argument(metavar="FRAGMENTS", help="A fragment stream (gz too), a folder of its files; - is stdin.")
     ],
-    structure: Annotated[Path | None, typer.Option(help="Its tag structure, if the stream does not bring it.")] = None,
-    at: Annotated[str | None, typer.Option(metavar="TIME", help="Only what is alive at that time.")] = None,
+    structure: Annotated[Path | None, Option(help="Its tag structure, if the stream does not bring it.")] = None,
+    at: Annotated[str | None, Option(metavar="TIME", help="Only what is alive at that time.")] = None,
     temporal: Annotated[
-        bool, typer.Option("--temporal", help="The whole history; with --at, as it was known then.")
+        bool, Option("--temporal", help="The whole history; with --at, as it was known then.")
     ] = False,
-    lifespans: Annotated[bool, typer.Option(help="Write vtFrom and vtTo on temporal elements and events.")] = True,
-    doc: Annotated[str | None, typer.Option(help="Which document, if the stream has several.")] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write to a file (.gz packs it).")] = None,
+    lifespans: Annotated[bool, Option(help="Write vtFrom and vtTo on temporal elements and events.")] = True,
+    doc: Annotated[str | None, Option(help="Which document, if the stream has several.")] = None,
+    out: Annotated[Path | None, Option("-o", "--out", help="Write to a file (.gz packs it).")] = None,
 ) -> None:
     """Rebuild the document from its fragments: any order, repeats, versions, replacements, removals, updates.
 

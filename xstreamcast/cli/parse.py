@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from xstreamcast.cli.options import Argument, Option, WrongCall
 
 
 def parse_command(
-    query: Annotated[str | None, typer.Argument(metavar="QUERY", help="The query's text.", show_default=False)] = None,
-    file: Annotated[Path | None, typer.Option("-f", "--file", help="Read the query from a file.")] = None,
+    query: Annotated[str | None, Argument(metavar="QUERY", help="The query's text.", show_default=False)] = None,
+    file: Annotated[Path | None, Option("-f", "--file", help="Read the query from a file.")] = None,
     structure: Annotated[
         list[str] | None,
-        typer.Option(metavar="[NAME=]FILE", help="A stream's tag structure: warns of paths that match nothing."),
+        Option(metavar="[NAME=]FILE", help="A stream's tag structure: warns of paths that match nothing."),
     ] = None,
-    xquery: Annotated[bool, typer.Option("--xquery", help="Print the query again instead, laid out afresh.")] = False,
+    xquery: Annotated[bool, Option("--xquery", help="Print the query again instead, laid out afresh.")] = False,
 ) -> None:
     """Print the syntax tree of a query, after all its names have been checked.
 
@@ -34,7 +34,7 @@ def parse_command(
     from xstreamcast.run.query import warning_texts
 
     if (query is None) == (file is None):
-        raise typer.BadParameter("give either a query or a file with one: -f FILE")
+        raise WrongCall("give either a query or a file with one: -f FILE")
     text = read_query(file) if file is not None else query or ""
     structures = {}
     for given in structure or ():

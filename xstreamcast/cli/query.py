@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
-
+from xstreamcast.cli.options import Argument, Option, WrongCall
 from xstreamcast.cli.query_table import FORMATS, answers_to, table_file
 from xstreamcast.errors import Place, XStreamError, error
 
@@ -33,7 +32,7 @@ def pairs(given: list[str], option: str) -> dict[str, str]:
     for pair in given:
         name, sign, value = pair.partition("=")
         if not sign or not name:
-            raise typer.BadParameter(f"write {option} NAME=VALUE, not {pair!r}")
+            raise WrongCall(f"write {option} NAME=VALUE, not {pair!r}")
         made[name] = value
     return made
 
@@ -86,52 +85,52 @@ def _expanded(names: list[str]) -> list[str]:
 
 
 def query_command(
-    query: Annotated[str | None, typer.Argument(metavar="QUERY", help="The query (with -f: the FILE).")] = None,
+    query: Annotated[str | None, Argument(metavar="QUERY", help="The query (with -f: the FILE).")] = None,
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILE", help="The documents it looks at (gz too), folders of them; - is stdin."),
+        Argument(metavar="FILE", help="The documents it looks at (gz too), folders of them; - is stdin."),
     ] = None,
     query_file: Annotated[
-        Path | None, typer.Option("-f", "--file", metavar="QUERYFILE", help="Read the query from a file.")
+        Path | None, Option("-f", "--file", metavar="QUERYFILE", help="Read the query from a file.")
     ] = None,
-    context: Annotated[str | None, typer.Option(metavar="FILE", help="The same as FILE.")] = None,
-    doc: Annotated[list[str], typer.Option(metavar="NAME=FILE", help='What doc("NAME") finds.')] = [],
+    context: Annotated[str | None, Option(metavar="FILE", help="The same as FILE.")] = None,
+    doc: Annotated[list[str], Option(metavar="NAME=FILE", help='What doc("NAME") finds.')] = [],
     stream: Annotated[
-        list[str], typer.Option(metavar="NAME=FILE", help='What stream("NAME") finds: a file, or a folder of them.')
+        list[str], Option(metavar="NAME=FILE", help='What stream("NAME") finds: a file, or a folder of them.')
     ] = [],
     structure: Annotated[
-        list[str], typer.Option(metavar="[NAME=]FILE", help="The tag structure of a stream that does not bring it.")
+        list[str], Option(metavar="[NAME=]FILE", help="The tag structure of a stream that does not bring it.")
     ] = [],
-    var: Annotated[list[str], typer.Option(metavar="NAME=VALUE", help="The value of an external variable.")] = [],
+    var: Annotated[list[str], Option(metavar="NAME=VALUE", help="The value of an external variable.")] = [],
     now: Annotated[
-        str | None, typer.Option(metavar="TIME", help="The current time; with streams, by default their last.")
+        str | None, Option(metavar="TIME", help="The current time; with streams, by default their last.")
     ] = None,
     format: Annotated[
-        str | None, typer.Option(metavar="FORMAT", help=f"Write a table, a row an item: {', '.join(FORMATS)}.")
+        str | None, Option(metavar="FORMAT", help=f"Write a table, a row an item: {', '.join(FORMATS)}.")
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option(metavar="COLUMNS", help="Its columns, of each item: '@id, price as xs:decimal, n=count(b)'."),
+        Option(metavar="COLUMNS", help="Its columns, of each item: '@id, price as xs:decimal, n=count(b)'."),
     ] = None,
     nested: Annotated[
-        str, typer.Option(metavar="FORM", help="Elements with attributes or children in it: struct, columns, xml, text.")
+        str, Option(metavar="FORM", help="Elements with attributes or children in it: struct, columns, xml, text.")
     ] = "struct",
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="Write to a file; it is there when it is whole."),
+        Option("-o", "--out", metavar="FILE", help="Write to a file; it is there when it is whole."),
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help=f"How to write the result: {', '.join(METHODS)}.", metavar="METHOD")
+        str | None, Option(help=f"How to write the result: {', '.join(METHODS)}.", metavar="METHOD")
     ] = None,
-    lines: Annotated[bool, typer.Option("--lines", help="One item per line.")] = False,
-    indent: Annotated[bool, typer.Option("--indent", help="Indent XML.")] = False,
-    threads: Annotated[int, typer.Option(metavar="N", min=1, help="Scan large files by so many threads.")] = 1,
+    lines: Annotated[bool, Option("--lines", help="One item per line.")] = False,
+    indent: Annotated[bool, Option("--indent", help="Indent XML.")] = False,
+    threads: Annotated[int, Option(metavar="N", min=1, help="Scan large files by so many threads.")] = 1,
     spool: Annotated[
-        bool, typer.Option("--spool", help="Keep a copy of a pipe while it runs, if the query must read it twice.")
+        bool, Option("--spool", help="Keep a copy of a pipe while it runs, if the query must read it twice.")
     ] = False,
-    engine: Annotated[str, typer.Option(metavar="ENGINE", help="embedded, or spark.")] = "embedded",
+    engine: Annotated[str, Option(metavar="ENGINE", help="embedded, or spark.")] = "embedded",
     master: Annotated[
-        str, typer.Option(metavar="MASTER", help="Where Spark runs: local[2], spark://host:port …")
+        str, Option(metavar="MASTER", help="Where Spark runs: local[2], spark://host:port …")
     ] = "local[2]",
 ) -> None:
     """Run an XQuery 3.1 or XCQL query and print its result.
@@ -150,7 +149,7 @@ def query_command(
 
       curl -s https://example.org/feed.xml | xcast query '//title/string()' --lines
 
-      zcat dump.xml.gz | xcast query 'count(//page\\[redirect])'
+      zcat dump.xml.gz | xcast query 'count(//page[redirect])'
 
       xcast query '//error/string()' --lines logs/*.xml
 
@@ -158,7 +157,7 @@ def query_command(
 
       xcast query -f report.xq --doc auction.xml=site.xml --var year=2024 --indent
 
-      xcast query 'stream("credit")//account/creditLimit?\\[now]' --stream credit=credit.xml --now 2003-11-15
+      xcast query 'stream("credit")//account/creditLimit?[now]' --stream credit=credit.xml --now 2003-11-15
 
       xcast query //book catalog.xml --columns '@id, price as xs:decimal, by=author as xs:string*' -o books.parquet
 
@@ -178,20 +177,20 @@ def query_command(
 
         text = read_query(query_file)
     elif query is None:
-        raise typer.BadParameter("give a query, or a file with one: -f QUERYFILE")
+        raise WrongCall("give a query, or a file with one: -f QUERYFILE")
     else:
         text = query
     if method is not None and method not in METHODS:
-        raise typer.BadParameter(f"--method is one of {', '.join(METHODS)}")
+        raise WrongCall(f"--method is one of {', '.join(METHODS)}")
     table = table_file(format, columns, nested, out)
     if table is not None and (method or lines or indent):
-        raise typer.BadParameter("--method, --lines and --indent are of answers that are no table")
+        raise WrongCall("--method, --lines and --indent are of answers that are no table")
     if engine not in ENGINES:
-        raise typer.BadParameter(f"--engine is one of {', '.join(ENGINES)}")
+        raise WrongCall(f"--engine is one of {', '.join(ENGINES)}")
     if engine == "embedded" and master != "local[2]":
-        raise typer.BadParameter("--master belongs to --engine spark")
+        raise WrongCall("--master belongs to --engine spark")
     if engine == "spark" and (structure or threads > 1 or spool or columns):
-        raise typer.BadParameter("--structure, --threads, --spool and --columns belong to --engine embedded")
+        raise WrongCall("--structure, --threads, --spool and --columns belong to --engine embedded")
     base = None if query_file is None else query_file.absolute().as_uri()
     given, streams = pairs(var, "--var"), pairs(stream, "--stream")
     structures = {}
@@ -208,12 +207,12 @@ def query_command(
     if not names and compiled.executable.program.uses_context and _piped():
         names = ["-"]
     if names.count("-") > 1:
-        raise typer.BadParameter("standard input can be read once")
+        raise WrongCall("standard input can be read once")
     from xstreamcast.model.atomic import Untyped
 
     if engine == "spark":
         if "-" in names:
-            raise typer.BadParameter("--engine spark reads files: tasks cannot read the standard input of another")
+            raise WrongCall("--engine spark reads files: tasks cannot read the standard input of another")
         from xstreamcast.cli.query_spark import query_on_spark
 
         with answers_to(None if table else out):

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import typer
-
+from xstreamcast.cli.options import WrongCall
 from xstreamcast.cli.terminal import output
 
 if TYPE_CHECKING:
@@ -53,15 +52,15 @@ def table_file(format: str | None, columns: str | None, nested: str, out: Path |
         format = by_name if by_name in FORMATS else None
     if format is None:
         if columns is not None or nested != "struct":
-            raise typer.BadParameter(f"--columns and --nested are of tables: --format {', '.join(FORMATS)}")
+            raise WrongCall(f"--columns and --nested are of tables: --format {', '.join(FORMATS)}")
         return None
     if format not in FORMATS:
-        raise typer.BadParameter(f"--format is one of {', '.join(FORMATS)}")
+        raise WrongCall(f"--format is one of {', '.join(FORMATS)}")
     form = next((one for one in _NESTED if one == nested), None)
     if form is None:
-        raise typer.BadParameter(f"--nested is one of {', '.join(_NESTED)}")
+        raise WrongCall(f"--nested is one of {', '.join(_NESTED)}")
     if format in _BINARY and out is None and sys.stdout.isatty():
-        raise typer.BadParameter(f"{format} is nothing for a terminal: -o FILE")
+        raise WrongCall(f"{format} is nothing for a terminal: -o FILE")
     return TableFile(format, form, out)
 
 

@@ -6,41 +6,40 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from xstreamcast.cli.options import Option, WrongCall
 from xstreamcast.errors import error
 
 
 def serve_command(
     stream: Annotated[
         list[str],
-        typer.Option(metavar="NAME=SOURCE", help="A file, a folder that grows, -, or generate:NAME?rate=50."),
+        Option(metavar="NAME=SOURCE", help="A file, a folder that grows, -, or generate:NAME?rate=50."),
     ] = [],
     structure: Annotated[
-        list[str], typer.Option(metavar="[NAME=]FILE", help="The tag structure of a stream that does not bring it.")
+        list[str], Option(metavar="[NAME=]FILE", help="The tag structure of a stream that does not bring it.")
     ] = [],
-    log: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the logs of the streams are.")] = Path("xcast-log"),
-    host: Annotated[str, typer.Option(help="The address to listen on; by default nobody outside is served.")] = (
+    log: Annotated[Path, Option(metavar="FOLDER", help="Where the logs of the streams are.")] = Path("xcast-log"),
+    host: Annotated[str, Option(help="The address to listen on; by default nobody outside is served.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any that is free.")] = 8203,
+    port: Annotated[int, Option(min=0, max=65_535, help="0: any that is free.")] = 8203,
     token: Annotated[
-        str, typer.Option(envvar="XCAST_TOKEN", help="Who has it may publish; without one nobody may.")
+        str, Option(envvar="XCAST_TOKEN", help="Who has it may publish; without one nobody may.")
     ] = "",
-    cycle: Annotated[float, typer.Option(metavar="SECONDS", help="How long a cycle of the carousel takes.")] = 10.0,
+    cycle: Annotated[float, Option(metavar="SECONDS", help="How long a cycle of the carousel takes.")] = 10.0,
     bandwidth: Annotated[
-        float, typer.Option(metavar="MB/S", help="What a carousel may take; its cycle is longer if need be.")
+        float, Option(metavar="MB/S", help="What a carousel may take; its cycle is longer if need be.")
     ] = 4.0,
-    queue: Annotated[int, typer.Option(metavar="KB", help="What may wait for a client before it misses some.")] = 1024,
-    listeners: Annotated[int, typer.Option(help="How many may be tuned in at a time.")] = 5000,
-    post: Annotated[int, typer.Option(metavar="KB", help="The largest publication.")] = 16_384,
+    queue: Annotated[int, Option(metavar="KB", help="What may wait for a client before it misses some.")] = 1024,
+    listeners: Annotated[int, Option(help="How many may be tuned in at a time.")] = 5000,
+    post: Annotated[int, Option(metavar="KB", help="The largest publication.")] = 16_384,
     sync: Annotated[
         str,
-        typer.Option(metavar="WHEN", help="Force the log to disk: always (before anything is told), second, never."),
+        Option(metavar="WHEN", help="Force the log to disk: always (before anything is told), second, never."),
     ] = "second",
     keep_log: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="SIZE|TIME",
             help="Keep so much of each log whole (512MB, 36h, 7d), and of what is older what still counts; else all.",
         ),
@@ -72,15 +71,15 @@ def serve_command(
         check_name(name)
         check(source, name)
     if list(sources.values()).count("-") > 1:
-        raise typer.BadParameter("standard input is one stream")
+        raise WrongCall("standard input is one stream")
     if sync not in SYNCS:
-        raise typer.BadParameter(f"--sync is one of {', '.join(SYNCS)}")
+        raise WrongCall(f"--sync is one of {', '.join(SYNCS)}")
     if not (0.01 <= cycle <= 86_400 and bandwidth > 0 and queue > 0 and post > 0 and listeners > 0):
-        raise typer.BadParameter("--cycle, --bandwidth, --queue, --post and --listeners are above 0")
+        raise WrongCall("--cycle, --bandwidth, --queue, --post and --listeners are above 0")
     try:
         keep = None if keep_log is None else Keep.parse(keep_log)
     except ValueError as fault:
-        raise typer.BadParameter(f"--keep-log is {fault}") from None
+        raise WrongCall(f"--keep-log is {fault}") from None
     structures = {}
     if structure:
         from xstreamcast.cli.files import read_structures
@@ -88,7 +87,7 @@ def serve_command(
         structures = read_structures(structure)
         unknown = set(structures) - set(sources) - {""}
         if unknown:
-            raise typer.BadParameter(f"--structure {min(unknown)}=…: there is no --stream of that name")
+            raise WrongCall(f"--structure {min(unknown)}=…: there is no --stream of that name")
     try:
         import aiohttp  # noqa: F401 - whether it is there
     except ImportError:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from xstreamcast.cli.options import Argument, Option
 
 
 def structure_command(
-    documents: Annotated[list[str], typer.Argument(metavar="DOC…", help="XML documents, or one .dtd; - is stdin.")],
+    documents: Annotated[list[str], Argument(metavar="DOC…", help="XML documents, or one .dtd; - is stdin.")],
     fragment: Annotated[
         str | None,
-        typer.Option(metavar="TAG[:TYPE],…", help="Which tags become fragments: names or paths, with a type."),
+        Option(metavar="TAG[:TYPE],…", help="Which tags become fragments: names or paths, with a type."),
     ] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write it to a file instead of stdout.")] = None,
+    out: Annotated[Path | None, Option("-o", "--out", help="Write it to a file instead of stdout.")] = None,
 ) -> None:
     """Infer the tag structure of documents (or of a DTD) in one pass, and propose which tags become fragments.
 

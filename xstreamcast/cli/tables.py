@@ -7,8 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
-
+from xstreamcast.cli.options import Option, WrongCall
 from xstreamcast.errors import error
 
 if TYPE_CHECKING:
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
 
 _URLS: Final = "sqlite:///FILE, duckdb:///FILE or postgresql://…"
 TableKey = Annotated[
-    list[str], typer.Option(metavar="COLUMN[,COLUMN]", help="Columns of a table that differ in all its rows.")
+    list[str], Option(metavar="COLUMN[,COLUMN]", help="Columns of a table that differ in all its rows.")
 ]
 KeepRemoved = Annotated[
-    bool, typer.Option("--keep-removed", help="Rows that are gone stay in a table, with xcast_removed true.")
+    bool, Option("--keep-removed", help="Rows that are gone stay in a table, with xcast_removed true.")
 ]
 _LOT: Final = 1_000
 """Records whose columns are taken together."""
@@ -60,9 +59,9 @@ def tables_of(
 ) -> Tables | None:
     """The tables that options ask for: the first is that of the first query, with the first columns and key."""
     if len(urls) > len(queries):
-        raise typer.BadParameter("there are more tables than queries")
+        raise WrongCall("there are more tables than queries")
     if len(columns) > len(urls) or len(keys) > len(urls) or (keep_removed and not urls):
-        raise typer.BadParameter(f"--columns, --table-key and --keep-removed are of tables: --table URL#NAME, {_URLS}")
+        raise WrongCall(f"--columns, --table-key and --keep-removed are of tables: --table URL#NAME, {_URLS}")
     if not urls:
         return None
     made: list[TableSink] = []

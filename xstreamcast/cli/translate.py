@@ -5,26 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from xstreamcast.cli.options import Argument, Option, WrongCall
 
 
 def translate_command(
-    query: Annotated[str | None, typer.Argument(metavar="QUERY", help="The query's text.", show_default=False)] = None,
-    file: Annotated[Path | None, typer.Option("-f", "--file", help="Read the query from a file.")] = None,
+    query: Annotated[str | None, Argument(metavar="QUERY", help="The query's text.", show_default=False)] = None,
+    file: Annotated[Path | None, Option("-f", "--file", help="Read the query from a file.")] = None,
     strategy: Annotated[
-        str, typer.Option(metavar="CaQ|QaC|QaC+", help="How to get from fragments to the answer.")
+        str, Option(metavar="CaQ|QaC|QaC+", help="How to get from fragments to the answer.")
     ] = "QaC",
     stream: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=FRAGMENTS", help="The fragments file of a stream.")
+        list[str] | None, Option(metavar="NAME=FRAGMENTS", help="The fragments file of a stream.")
     ] = None,
     structure: Annotated[
-        list[str] | None, typer.Option(metavar="[NAME=]FILE", help="A stream's tag structure, if its file brings none.")
+        list[str] | None, Option(metavar="[NAME=]FILE", help="A stream's tag structure, if its file brings none.")
     ] = None,
-    now: Annotated[str | None, typer.Option(metavar="TIME", help="Fixes the current time.")] = None,
+    now: Annotated[str | None, Option(metavar="TIME", help="Fixes the current time.")] = None,
     assume: Annotated[
-        str | None, typer.Option(metavar="rooted", help="QaC+: every filler hangs on a hole, no need to look.")
+        str | None, Option(metavar="rooted", help="QaC+: every filler hangs on a hole, no need to look.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write to a file.")] = None,
+    out: Annotated[Path | None, Option("-o", "--out", help="Write to a file.")] = None,
 ) -> None:
     """Print a query as standard XQuery 3.1 that any engine runs on the fragments files.
 
@@ -51,17 +51,17 @@ def translate_command(
     from xstreamcast.run.query import warning_texts
 
     if (query is None) == (file is None):
-        raise typer.BadParameter("give either a query or a file with one: -f FILE")
+        raise WrongCall("give either a query or a file with one: -f FILE")
     chosen = next((known for known in STRATEGIES if known.lower() == strategy.lower()), None)
     if chosen is None:
-        raise typer.BadParameter(f"{strategy!r} is not one of {', '.join(STRATEGIES)}", param_hint="--strategy")
+        raise WrongCall(f"--strategy is one of {', '.join(STRATEGIES)}, not {strategy!r}")
     if assume not in (None, "rooted"):
-        raise typer.BadParameter(f"{assume!r}: only rooted can be assumed", param_hint="--assume")
+        raise WrongCall(f"--assume {assume}: only rooted can be assumed")
     files: dict[str, str | Path] = {}
     for given in stream or ():
         name, equals, path = given.partition("=")
         if not (name and equals and path):
-            raise typer.BadParameter(f"{given!r}: write NAME=FRAGMENTS", param_hint="--stream")
+            raise WrongCall(f"write --stream NAME=FRAGMENTS, not {given!r}")
         files[name] = path
     structures = {}
     for given in structure or ():

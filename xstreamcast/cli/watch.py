@@ -10,8 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, Protocol
 
-import typer
-
+from xstreamcast.cli.options import Argument, Option, WrongCall
 from xstreamcast.cli.tables import KeepRemoved, TableKey, Tables, tables_of
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.serve import SCHEME
@@ -31,80 +30,80 @@ ENGINES: Final = ("embedded", "spark")
 
 
 def watch_command(
-    queries: Annotated[list[str] | None, typer.Argument(metavar="QUERY...", help="One or more queries.")] = None,
+    queries: Annotated[list[str] | None, Argument(metavar="QUERY...", help="One or more queries.")] = None,
     query_file: Annotated[
         list[Path],
-        typer.Option("-f", "--file", metavar="QUERYFILE", help="A query in a file, instead of QUERY."),
+        Option("-f", "--file", metavar="QUERYFILE", help="A query in a file, instead of QUERY."),
     ] = [],
     stream: Annotated[
         list[str],
-        typer.Option(metavar="NAME=SOURCE", help="A file, a folder that grows, -, or xcast://host:port/name."),
+        Option(metavar="NAME=SOURCE", help="A file, a folder that grows, -, or xcast://host:port/name."),
     ] = [],
     structure: Annotated[
-        list[str], typer.Option(metavar="[NAME=]FILE", help="The tag structure of a stream that does not bring it.")
+        list[str], Option(metavar="[NAME=]FILE", help="The tag structure of a stream that does not bring it.")
     ] = [],
-    var: Annotated[list[str], typer.Option(metavar="NAME=VALUE", help="The value of an external variable.")] = [],
+    var: Annotated[list[str], Option(metavar="NAME=VALUE", help="The value of an external variable.")] = [],
     emit: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="MODE",
             help="eager: an unfilled hole counts as empty; certain: hold back what a fill may change; optimistic: show "
             "what is not decided.",
         ),
     ] = "eager",
     clock: Annotated[
-        str, typer.Option(metavar="CLOCK", help="What now is: event (the largest valid time), wall, manual (--now).")
+        str, Option(metavar="CLOCK", help="What now is: event (the largest valid time), wall, manual (--now).")
     ] = "event",
-    now: Annotated[str | None, typer.Option(metavar="TIME", help="The time of --clock manual.")] = None,
+    now: Annotated[str | None, Option(metavar="TIME", help="The time of --clock manual.")] = None,
     assume: Annotated[
         str | None,
-        typer.Option(metavar="ROOTED", help="rooted: do not open fragments that are there for their holes only."),
+        Option(metavar="ROOTED", help="rooted: do not open fragments that are there for their holes only."),
     ] = None,
     fixed: Annotated[
         list[str],
-        typer.Option(
+        Option(
             metavar="TAG|PATH|*",
             help="Regions that keep their first content: later changes of them are ignored, and what is fixed from the "
             "root down is not kept once told. --fixed name --fixed /site/people, or --fixed '*'.",
         ),
     ] = [],
     lateness: Annotated[
-        list[str], typer.Option(metavar="[NAME=]DURATION", help="Put aside what is later than this, such as PT1M.")
+        list[str], Option(metavar="[NAME=]DURATION", help="Put aside what is later than this, such as PT1M.")
     ] = [],
     memory: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Such as 2GB: beyond it, contents of fragments are kept on disk."),
+        Option(metavar="SIZE", help="Such as 2GB: beyond it, contents of fragments are kept on disk."),
     ] = None,
     format: Annotated[
         str | None,
-        typer.Option(metavar="FORMAT", help="live, changes (a stream), json (lines), xml (the last answer)."),
+        Option(metavar="FORMAT", help="live, changes (a stream), json (lines), xml (the last answer)."),
     ] = None,
     publish: Annotated[
         list[str],
-        typer.Option(metavar="NAME=FILE", help="The first (second …) query's changes, to a file or xcast://host:port."),
+        Option(metavar="NAME=FILE", help="The first (second …) query's changes, to a file or xcast://host:port."),
     ] = [],
     table: Annotated[
         list[str],
-        typer.Option(
+        Option(
             metavar="URL#NAME",
             help="A table that equals the first (second …) query's answer: sqlite:///FILE, duckdb:///FILE, postgresql://…",
         ),
     ] = [],
     columns: Annotated[
-        list[str], typer.Option(metavar="COLUMNS", help="The table's columns, of each item: '@id, n as xs:decimal'.")
+        list[str], Option(metavar="COLUMNS", help="The table's columns, of each item: '@id, n as xs:decimal'.")
     ] = [],
     table_key: TableKey = [],
     keep_removed: KeepRemoved = False,
-    trace: Annotated[bool, typer.Option("--trace", help="A JSON line for each change that alters an answer.")] = False,
+    trace: Annotated[bool, Option("--trace", help="A JSON line for each change that alters an answer.")] = False,
     until_idle: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="A folder that brings nothing for so long has ended.")
+        float | None, Option(metavar="SECONDS", help="A folder that brings nothing for so long has ended.")
     ] = None,
-    engine: Annotated[str, typer.Option(metavar="ENGINE", help="embedded, or spark.")] = "embedded",
-    master: Annotated[str, typer.Option(metavar="MASTER", help="Where Spark runs.")] = "local[2]",
+    engine: Annotated[str, Option(metavar="ENGINE", help="embedded, or spark.")] = "embedded",
+    master: Annotated[str, Option(metavar="MASTER", help="Where Spark runs.")] = "local[2]",
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Where Spark keeps its state, to go on from it another time.")
+        Path | None, Option(metavar="FOLDER", help="Where Spark keeps its state, to go on from it another time.")
     ] = None,
-    batch: Annotated[int | None, typer.Option(metavar="N", help="At most so many fragments in a micro-batch.")] = None,
+    batch: Annotated[int | None, Option(metavar="N", help="At most so many fragments in a micro-batch.")] = None,
 ) -> None:
     """Keep the answers of queries over streams up to date, change by change, until the streams end or Ctrl-C.
 
@@ -115,7 +114,7 @@ def watch_command(
 
     Examples:
 
-      xcast watch 'stream("credit")//account\\[creditLimit > 1000]/customer' --stream credit=credit.xml
+      xcast watch 'stream("credit")//account[creditLimit > 1000]/customer' --stream credit=credit.xml
 
       xcast watch 'count(stream("s")//item)' 'sum(stream("s")//price)' --stream s=incoming/ --format live
 
@@ -134,28 +133,28 @@ def watch_command(
 
     texts = _texts(queries or [], query_file)
     if format is not None and format not in FORMATS:
-        raise typer.BadParameter(f"--format is one of {', '.join(FORMATS)}")
+        raise WrongCall(f"--format is one of {', '.join(FORMATS)}")
     if clock not in CLOCKS:
-        raise typer.BadParameter(f"--clock is one of {', '.join(CLOCKS)}")
+        raise WrongCall(f"--clock is one of {', '.join(CLOCKS)}")
     if emit not in EMISSIONS:
-        raise typer.BadParameter(f"--emit is one of {', '.join(EMISSIONS)}")
+        raise WrongCall(f"--emit is one of {', '.join(EMISSIONS)}")
     if now is not None and clock != "manual":
-        raise typer.BadParameter("--now is the time of --clock manual")
+        raise WrongCall("--now is the time of --clock manual")
     if assume not in ASSUMPTIONS:
-        raise typer.BadParameter("--assume is rooted")
+        raise WrongCall("--assume is rooted")
     if engine not in ENGINES:
-        raise typer.BadParameter(f"--engine is one of {', '.join(ENGINES)}")
+        raise WrongCall(f"--engine is one of {', '.join(ENGINES)}")
     if engine == "embedded" and (checkpoint is not None or batch is not None or master != "local[2]"):
-        raise typer.BadParameter("--master, --checkpoint and --batch belong to --engine spark")
+        raise WrongCall("--master, --checkpoint and --batch belong to --engine spark")
     if engine == "spark" and (fixed or table):
-        raise typer.BadParameter("--fixed and --table belong to --engine embedded")
+        raise WrongCall("--fixed and --table belong to --engine embedded")
     if engine == "spark" and memory is not None:
-        raise typer.BadParameter("--memory belongs to --engine embedded: Spark has its own settings")
+        raise WrongCall("--memory belongs to --engine embedded: Spark has its own settings")
     if format == "changes" and len(texts) > 1:
-        raise typer.BadParameter("the changes of several queries are several streams: --format json, or --publish")
+        raise WrongCall("the changes of several queries are several streams: --format json, or --publish")
     sources, published = pairs(stream, "--stream"), pairs(publish, "--publish")
     if len(published) > len(texts):
-        raise typer.BadParameter("there is more to --publish than there are queries")
+        raise WrongCall("there is more to --publish than there are queries")
     from xstreamcast.model.atomic import Untyped
 
     structures: dict[str, Any] = {}
@@ -257,11 +256,11 @@ def _texts(given: list[str], files: list[Path]) -> list[str]:
             what = "a folder" if isdir(text) else "a file"
             hint = f"--stream NAME={text} names it as a stream, and a document is asked by xcast query"
             hint = f"-f {text}" if text.endswith((".xq", ".xquery", ".xqy")) else hint
-            raise typer.BadParameter(f"{text} is {what}, where a query is asked for: {hint}")
+            raise WrongCall(f"{text} is {what}, where a query is asked for: {hint}")
     if given and files:
-        raise typer.BadParameter("give all queries as they are, or all by -f: it would not be clear which is the first")
+        raise WrongCall("give all queries as they are, or all by -f: it would not be clear which is the first")
     if not given and not files:
-        raise typer.BadParameter("give a query, or a file with one: -f QUERYFILE")
+        raise WrongCall("give a query, or a file with one: -f QUERYFILE")
     return given or [read_query(file) for file in files]
 
 
@@ -279,14 +278,14 @@ def _lateness(given: list[str]) -> dict[str, float]:
         elif text.replace(".", "", 1).isdecimal():
             made[name] = float(text)
         else:
-            raise typer.BadParameter(f"--lateness is a time such as PT1M, or seconds, not {text!r}")
+            raise WrongCall(f"--lateness is a time such as PT1M, or seconds, not {text!r}")
     return made
 
 
 def _check_streams(inflow: Inflow, sources: dict[str, str], published: dict[str, str]) -> None:
     for file in published.values():
         if "://" in file and not file.startswith(SCHEME):
-            raise typer.BadParameter(f"--publish writes to a file or to xcast://host:port, not to {file}")
+            raise WrongCall(f"--publish writes to a file or to xcast://host:port, not to {file}")
     for query in inflow.queries:
         program = query.query.executable.program
         if program.uses_context and query.names_its_streams and not query.streams:

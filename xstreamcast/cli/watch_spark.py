@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import typer
-
 from xstreamcast.cli.interrupts import held
+from xstreamcast.cli.options import WrongCall
 from xstreamcast.cli.own_spark import own_spark
 from xstreamcast.cli.watch_warnings import Warned
 from xstreamcast.errors import Place
@@ -37,7 +36,7 @@ def watch_on_spark(
     master = given.pop("master")
     for name, source in sources.items():
         if source == "-":
-            raise typer.BadParameter(f"Spark reads what can be read again, not {name}=-")
+            raise WrongCall(f"Spark reads what can be read again, not {name}=-")
     with (
         tempfile.TemporaryDirectory(prefix="xstreamcast-watch-") as folder,
         own_spark("xcast watch", master, Path(folder)) as spark,

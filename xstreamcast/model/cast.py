@@ -23,7 +23,6 @@ from xstreamcast.model.atomic import (
     Untyped,
 )
 from xstreamcast.model.lexical import (
-    PATTERNS,
     collapse,
     is_ncname,
     parse_base64,
@@ -32,6 +31,7 @@ from xstreamcast.model.lexical import (
     parse_double,
     parse_hex,
     parse_integer,
+    pattern,
     to_string,
     trim,
 )
@@ -207,12 +207,11 @@ _LINE_BREAKS: Final = str.maketrans("\t\r\n", "   ")
 
 
 def _string_caster(name: str, cls: type[str]) -> Callable[[Item], str]:
-    pattern = PATTERNS.get(name)
-
     def to_derived(item: Item) -> str:
         text = to_string(item)
         text = text.translate(_LINE_BREAKS) if name == "normalizedString" else collapse(text)
-        if pattern is not None and not pattern.fullmatch(text):
+        form = pattern(name)
+        if form is not None and not form.fullmatch(text):
             raise _invalid(text, name)
         return cls(text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from functools import cache
 from typing import Final
 
 from xstreamcast.errors import error, quoted
@@ -36,11 +37,12 @@ _START = (
     "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
 _REST = _START + r"\-.0-9\u00b7\u0300-\u036f\u203f-\u2040"
-_NCNAME: Final = re.compile(f"[{_START}][{_REST}]*")
-PATTERNS: Final[dict[str, re.Pattern[str]]] = {
-    "language": re.compile(r"[a-zA-Z]{1,8}(?:-[a-zA-Z0-9]{1,8})*"),
-    "NMTOKEN": re.compile(f"[{_REST}:]+"),
-    "Name": re.compile(f"[:{_START}][:{_REST}]*"),
+_NCNAME: Final = f"[{_START}][{_REST}]*"
+_ASCII_NCNAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
+_PATTERNS: Final = {
+    "language": r"[a-zA-Z]{1,8}(?:-[a-zA-Z0-9]{1,8})*",
+    "NMTOKEN": f"[{_REST}:]+",
+    "Name": f"[:{_START}][:{_REST}]*",
     "NCName": _NCNAME,
     "ID": _NCNAME,
     "IDREF": _NCNAME,
@@ -48,8 +50,15 @@ PATTERNS: Final[dict[str, re.Pattern[str]]] = {
 }
 
 
+@cache
+def pattern(name: str) -> re.Pattern[str] | None:
+    """The form of a type derived from xs:token; compiled when it is asked for: sets of characters take their time."""
+    return re.compile(_PATTERNS[name]) if name in _PATTERNS else None
+
+
 def is_ncname(text: str) -> bool:
-    return _NCNAME.fullmatch(text) is not None
+    form = _ASCII_NCNAME if text.isascii() else pattern("NCName")
+    return form is not None and form.fullmatch(text) is not None
 
 
 def collapse(text: str) -> str:

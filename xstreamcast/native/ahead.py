@@ -9,7 +9,8 @@ from xstreamcast.native.kernel import CHECKED, KERNELS, Kernel
 from xstreamcast.native.store import stored
 
 MODULES: Final = (
-    "scan.token", "scan.kernel", "scan.spans", "scan.tree", "scan.octets", "cast.columns", "cast.cutting", "spark.rest.seams",
+    "scan.token", "scan.kernel", "scan.spans", "scan.tree", "scan.octets", "cast.columns", "cast.cutting",
+    "spark.rest.seams",
 )  # fmt: skip
 """Where the kernels are."""
 

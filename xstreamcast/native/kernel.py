@@ -5,7 +5,7 @@ The annotations of a kernel are its types: ``int``, ``bool``, or an array by the
 >>> import numpy as np
 >>> from xstreamcast.native.kernel import I64, kernel
 >>> @kernel
-... def total(values: "I64", least: "int") -> "int":
+... def total(values: I64, least: int) -> int:
 ...     found = 0
 ...     for k in range(values.shape[0]):
 ...         if values[k] >= least:
