@@ -25,4 +25,4 @@ def total(values: I64) -> int:
 
 
 if __name__ == "__main__":
-    print(total(np.arange(4)), "numba" in sys.modules)
+    print(total(np.arange(4)), *sorted({"numba", "llvmlite"} & sys.modules.keys()))

@@ -16,9 +16,10 @@ import counted
 import numpy as np
 import pytest
 
-from xstreamcast.native import store
+from xstreamcast.native import load, store
 from xstreamcast.native.ahead import MODULES, all_kernels
 from xstreamcast.native.build import build
+from xstreamcast.native.image import Image, packed, unpacked
 from xstreamcast.native.kernel import F64, I64, U8, Flags, I64x2, Kernel, bound, kernel
 
 HERE = Path(__file__).parent
@@ -43,10 +44,10 @@ def objects(cache: Path) -> list[Path]:
 
 
 def test_the_first_process_compiles_and_the_others_load_without_numba(tmp_path: Path) -> None:
-    assert said(start(tmp_path)) == "18 True"
+    assert said(start(tmp_path)) == "18 llvmlite numba"
     (kept,) = objects(tmp_path)
     before = kept.stat()
-    assert said(start(tmp_path)) == "18 False"
+    assert said(start(tmp_path)) == "18"
     assert objects(tmp_path) == [kept]
     assert kept.stat().st_ino == before.st_ino
 
@@ -55,7 +56,7 @@ def test_processes_that_start_at_once_compile_once_and_all_answer(tmp_path: Path
     running = [start(tmp_path) for _ in range(4)]
     answers = [said(process) for process in running]
     assert {answer.split()[0] for answer in answers} == {"18"}
-    assert sum(answer.endswith("True") for answer in answers) == 1
+    assert sum(answer.endswith("numba") for answer in answers) == 1
     assert len(objects(tmp_path)) == 1
     assert {file.name for file in tmp_path.iterdir()} == {"lock", objects(tmp_path)[0].name}
 
@@ -66,14 +67,14 @@ def test_a_damaged_file_counts_as_missing(tmp_path: Path, damage: bytes | None) 
     (kept,) = objects(tmp_path)
     whole = kept.read_bytes()
     kept.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]) if damage is None else damage)
-    assert said(start(tmp_path)) == "18 True"
+    assert said(start(tmp_path)) == "18 llvmlite numba"
     assert len(kept.read_bytes()) == len(whole)
-    assert said(start(tmp_path)) == "18 False"
+    assert said(start(tmp_path)) == "18"
 
 
 def test_without_a_folder_that_can_be_written_to_each_process_compiles(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    assert said(start(tmp_path / "file" / "below")) == "18 True"
+    assert said(start(tmp_path / "file" / "below")) == "18 llvmlite numba"
 
 
 def test_at_a_terminal_who_waits_for_the_compiler_hears_why_once(tmp_path: Path) -> None:
@@ -91,7 +92,7 @@ def test_a_file_is_named_for_all_that_its_code_depends_on(monkeypatch: pytest.Mo
     names = {store.file_name(made, False), store.file_name(made, True)}
     monkeypatch.setattr(counted, "STEP", 4)
     names.add(store.file_name(made, False))
-    monkeypatch.setattr("xstreamcast.native.load.processor", lambda: "another")
+    monkeypatch.setattr(load, "processor", lambda: "another")
     names.add(store.file_name(made, False))
     assert len(names) == 4
 
@@ -109,6 +110,43 @@ def test_versions_that_were_used_long_ago_are_forgotten(tmp_path: Path, monkeypa
     ]
 
 
+def test_where_memory_cannot_be_made_code_llvm_loads_the_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = store.stored(cast(Kernel, counted.total), False)
+    image, code = unpacked(kept)
+    assert image is not None
+    linked: list[bytes] = []
+    monkeypatch.setattr(load, "_mapped", refused)
+    monkeypatch.setattr(load, "_linked", lambda code: linked.append(code) or load_linked(code))
+    made = Kernel(cast(Kernel, counted.total).function)
+    monkeypatch.setattr(store, "stored", lambda *_: kept)
+    assert made(np.arange(4)) == 18
+    assert linked == [code]
+
+
+def refused(image: Image) -> int:
+    raise PermissionError
+
+
+load_linked = load._linked
+
+
+def test_an_object_for_another_processor_has_no_image() -> None:
+    _, code = unpacked(store.stored(cast(Kernel, counted.total), False))
+    other = bytearray(code)
+    other[18] = 183  # AArch64
+    assert packed(bytes(other), load.ENTRY).startswith(b"null\n")
+    assert unpacked(packed(bytes(other), load.ENTRY)) == (None, bytes(other))
+
+
+def test_an_image_knows_the_functions_outside() -> None:
+    image, _ = unpacked(store.stored(cast(Kernel, _blanked), False))
+    assert image is not None
+    assert set(image.outside) == {"memset"}
+    values = np.arange(100)
+    _blanked(values)
+    assert not values.any()
+
+
 # ------------------------------------------------------------------------------------------------------- the calls
 
 
@@ -122,6 +160,12 @@ def _filled(table: I64x2, row: int, upto: F64, found: Flags, strict: bool) -> bo
 @kernel
 def _taken(values: I64, at: int) -> int:
     return values[at]
+
+
+@kernel
+def _blanked(values: I64) -> None:
+    for k in range(values.shape[0]):
+        values[k] = 0
 
 
 @kernel

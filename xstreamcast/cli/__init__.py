@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from errno import EDQUOT, ENOSPC
@@ -99,6 +100,9 @@ def main(arguments: list[str] | None = None) -> None:
     """
     from xstreamcast.cli.interrupts import held, interruptible, settle
 
+    if arguments is None:
+        # By default Python looks for garbage at every 700 objects more: while modules are imported, there is none.
+        gc.set_threshold(50_000, *gc.get_threshold()[1:])
     with interruptible(last=arguments is None):
         from xstreamcast.errors import XStreamError
 

@@ -20,6 +20,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.np.arrayobj import make_array, populate_array
 
+from xstreamcast.native.image import packed
 from xstreamcast.native.intrinsics import checked_primitives, primitives
 from xstreamcast.native.kernel import ARRAYS, INNER, Kernel
 from xstreamcast.native.load import ENTRY
@@ -31,7 +32,7 @@ _WORD: Final = ir.IntType(64)
 
 
 def build(kernel: Kernel, checked: bool) -> bytes:
-    """The object code of a kernel; ``checked``: each index is looked at, and a call gives 0 if none is outside."""
+    """The machine code of a kernel, as it is kept; ``checked``: a call with an index outside gives another than 0."""
     context = cpu_target.target_context
     flags = compiler.Flags()
     flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
@@ -50,7 +51,7 @@ def build(kernel: Kernel, checked: bool) -> bytes:
     needed = outside(library.get_llvm_str())
     if needed:
         raise AssertionError(f"the kernel {kernel.name} calls what is not there later: {', '.join(needed)}")
-    return bytes(library._get_compiled_object())
+    return packed(bytes(library._get_compiled_object()), ENTRY)
 
 
 def outside(code: str) -> list[str]:

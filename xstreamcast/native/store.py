@@ -56,11 +56,12 @@ def file_name(kernel: Kernel, checked: bool) -> str:
     from xstreamcast.native.load import processor
 
     digest = sha256(f"{processor()} {checked} {kernel.parameters} {kernel.result}".encode())
-    for part in ("build.py", "intrinsics.py"):
+    for part in ("build.py", "intrinsics.py", "image.py"):
         digest.update(_source(os.path.join(_HERE, part)))
-    numba = find_spec("numba")
-    if numba is not None and numba.origin:
-        digest.update(_source(os.path.join(os.path.dirname(numba.origin), "_version.py")))
+    for compiler in ("numba", "llvmlite"):
+        found = find_spec(compiler)
+        if found is not None and found.origin:
+            digest.update(_source(os.path.join(os.path.dirname(found.origin), "_version.py")))
     for described in _parts(kernel.function, set()):
         digest.update(described.encode())
     return f"{kernel.name}-{digest.hexdigest()[:32]}.o"

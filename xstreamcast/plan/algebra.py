@@ -15,10 +15,10 @@ A unit whose ``E`` reads the value of another unit must wait for it: it belongs 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Literal
 
+from xstreamcast.model.record import record
 from xstreamcast.operators.aggregates import AGGREGATES, Aggregate
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ PLAN: Final = "urn:xstreamcast:plan"
 """The namespace of variables that stand for documents, records and units; no query can have named it by accident."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """A document that is scanned: the context item's (``uri`` None) or that of ``doc(uri)``, as the query wrote it.
 
@@ -50,12 +50,12 @@ class Source:
 # ------------------------------------------------------------------------------------------------- reductions
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Concat:
     """∪: the items themselves, in document order."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reduce:
     """Δ: ``fn:function(items, argument)``."""
 
@@ -69,7 +69,7 @@ class Reduce:
         return AGGREGATES[self.function]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slice:
     """Items ``first`` to ``last`` (from 1; None: to the end): a positional predicate on a sequence of any length."""
 
@@ -77,7 +77,7 @@ class Slice:
     last: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fold:
     """``fold-left(items, zero, function($accumulator, $item) { step })``: a linear recursive function, rewritten.
 
@@ -94,7 +94,7 @@ class Fold:
     """What the accumulator always is, if the query says so."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Group:
     """Γ: the items by the values of ``keys`` (expressions of ``$item``), each group reduced.
 
@@ -116,7 +116,7 @@ class Group:
     """They are found by a condition that is no equation: its arguments are those of the function."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Theta:
     """θ(keys, arguments): a condition on the values of a row's keys and on what is asked for, each a variable."""
 
@@ -125,7 +125,7 @@ class Theta:
     condition: ast.Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sort:
     """``order by``: the unit's items are arrays, the values of the keys and then what the tuple gives.
 
@@ -137,7 +137,7 @@ class Sort:
     chosen: Slice | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Column:
     """What a group keeps of its tuples: a value of each, reduced; ``variable`` stands for it in the group's body."""
 
@@ -145,7 +145,7 @@ class Column:
     reduction: Concat | Reduce
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gather:
     """Γ, ``group by``: the unit's items are arrays, the values of the keys and then those of the columns.
 
@@ -159,7 +159,7 @@ class Gather:
     order: Sort | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Versions:
     """``E#[first, last]``: versions by number; a bound is (from the end, number): 3 or ``last - 3``.
 
@@ -175,7 +175,7 @@ class Versions:
         return first, last
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rank:
     """Tuples by their number: ``for $x at $i``, ``count $i``, ``reverse``, a choice of positions that may be long.
 
@@ -197,7 +197,7 @@ class Rank:
     """The choice is by where they stand."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mark:
     """Of the tuples whose first column is true, marks, the first (``after``) or the last one bounds a choice.
 
@@ -211,7 +211,7 @@ class Mark:
     summed: Reduce | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Windows:
     """``for tumbling window $variable in E start … end …``, or sliding: ``body`` is evaluated for each.
 
@@ -255,7 +255,7 @@ def is_weak(reduction: Reduction) -> bool:
 # ------------------------------------------------------------------------------------------------- units
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RecordTest:
     """``path relation value``: a general comparison, ``contains``, or that there is such a node; ``path`` in full.
 
@@ -268,7 +268,7 @@ class RecordTest:
     value: str | float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unit:
     """A loop over one document and what is made of its items."""
 
@@ -295,7 +295,7 @@ class Unit:
     """How E is computed of what changes, where instances may be inside each other."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Nest:
     """``items`` is ``for $variable in path return body``; units inside compute what ``body`` needs piece by piece.
 
@@ -315,7 +315,7 @@ class Nest:
     """Instances may be inside each other, and each is one by itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Each:
     """``for $variable in path return whole`` where instances are inside each other: ``//*[b]``, ``count(//*)``.
 
@@ -334,7 +334,7 @@ class Each:
     choice: Choice | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Choice:
     """``//b[p][2]``: of the children of each element that the unit ``counted`` counts, those of some numbers.
 
@@ -365,7 +365,7 @@ class Strategy(Enum):
     """There is no document to scan: the query reads none, or only what is computed at run time."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pass:
     """One scan of a document for some units, and what it must keep of it for them."""
 
@@ -374,7 +374,7 @@ class Pass:
     targets: tuple[Target, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plan:
     """A query, planned. ``output``: the answer is the concatenation of these; a unit stands for its value.
 
