@@ -28,8 +28,8 @@ from xstreamcast.model.tree import Node, Tree
 from xstreamcast.scan.encoding import Source, expat_chunks, has_internal_subset, open_input, read_chunks, source_name
 from xstreamcast.scan.normalise import parse_fault
 
-KERNEL_FROM = 4 << 20
-"""Bytes from which the scan kernel reads a file."""
+KERNEL_FROM = 2 << 20
+"""Bytes from which the scan kernel reads a file: loading it takes as long as a tree of so much."""
 _BEGINNING = 1 << 16
 """Bytes in which the root element of a document is looked for."""
 LOOKED_THROUGH = 16 << 20
