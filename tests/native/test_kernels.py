@@ -115,8 +115,13 @@ def test_where_memory_cannot_be_made_code_llvm_loads_the_object(monkeypatch: pyt
     image, code = unpacked(kept)
     assert image is not None
     linked: list[bytes] = []
+
+    def linking(code: bytes) -> int:
+        linked.append(code)
+        return load_linked(code)
+
     monkeypatch.setattr(load, "_mapped", refused)
-    monkeypatch.setattr(load, "_linked", lambda code: linked.append(code) or load_linked(code))
+    monkeypatch.setattr(load, "_linked", linking)
     made = Kernel(cast(Kernel, counted.total).function)
     monkeypatch.setattr(store, "stored", lambda *_: kept)
     assert made(np.arange(4)) == 18
@@ -159,7 +164,7 @@ def _filled(table: I64x2, row: int, upto: F64, found: Flags, strict: bool) -> bo
 
 @kernel
 def _taken(values: I64, at: int) -> int:
-    return values[at]
+    return int(values[at])
 
 
 @kernel

@@ -28,11 +28,6 @@ def find_command(name: str) -> Callable[..., None]:
 
 def _run(words: list[str]) -> int:
     """Do what a command line says; the code to exit with."""
-    if words == ["--version"]:
-        from xstreamcast import __version__
-
-        print(f"xcast {__version__}")
-        return 0
     from xstreamcast.cli.options import DEPTH, HELP, Done, WrongCall, near, read, usage
 
     name = words[0] if words else ""
@@ -98,6 +93,12 @@ def main(arguments: list[str] | None = None) -> None:
 
     Exit codes: 0 done, 1 an error in the input, 2 a wrong call, 130 interrupted, 143 ended by kill.
     """
+    words = sys.argv[1:] if arguments is None else arguments
+    if words == ["--version"]:  # before anything that takes time is imported
+        from xstreamcast import __version__
+
+        print(f"xcast {__version__}")
+        sys.exit(0)
     from xstreamcast.cli.interrupts import held, interruptible, settle
 
     if arguments is None:
@@ -109,7 +110,7 @@ def main(arguments: list[str] | None = None) -> None:
         try:
             with held():
                 try:
-                    sys.exit(_run(sys.argv[1:] if arguments is None else arguments))
+                    sys.exit(_run(words))
                 finally:
                     settle()
         except XStreamError as fault:

@@ -26,7 +26,6 @@ from functools import cached_property
 from itertools import chain, count
 from typing import Final, Literal
 from xml.parsers import expat
-from xml.sax.saxutils import quoteattr
 
 from xstreamcast.errors import Place, error
 from xstreamcast.model.namespaces import STREAM
@@ -342,6 +341,8 @@ class _Reader:
 
 def write_structure(structure: Structure, *, declare: bool = True, prefix: str = "stream") -> str:
     """The text of a structure: ``parse_structure(write_structure(s))`` has the same tags."""
+    from xml.sax.saxutils import quoteattr  # here, for it imports all of Python's network
+
     namespaces = f' xmlns:{prefix}="{STREAM}"' if declare else ""
     prefixes = _prefixes(structure, prefix)
     namespaces += "".join(f" xmlns:{name}={quoteattr(uri)}" for name, uri in prefixes.items())
@@ -383,7 +384,7 @@ def _lines(structure: Structure) -> Iterator[str]:
             tag = structure.tag(tsid)
             kind = f' type="{tag.type}"' if tag.type else ""
             extra = (f' priority="{tag.priority}"' if tag.priority else "") + ("" if tag.reuse else ' reuse="no"')
-            head = f'{indent}<tag id="{tag.id}" name={quoteattr(structure.lexical(tag.name))}{kind}{extra}'
+            head = f'{indent}<tag id="{tag.id}" name="{structure.lexical(tag.name)}"{kind}{extra}'
             yield head + (">\n" if tag.children else "/>\n")
             if tag.children:
                 waiting.append((None, depth))

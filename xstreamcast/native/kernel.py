@@ -97,6 +97,12 @@ class Kernel:
         if named or self.result not in RESULTS or len(self.parameters) != function.__code__.co_argcount:
             raise TypeError(f"the kernel {self.name} is not fully annotated: {named}")
         self._code: Callable[[int], int] | None = None
+        self.items: list[Any] = []
+        self.places: list[int] = []
+        self.words = 1
+        for _, kind in self.parameters:
+            self.places.append(self.words)
+            self.words += 1 + ARRAYS.get(kind, ("", 0))[1]
 
     def code(self) -> Callable[[int], int]:
         """The machine code: it takes the address of its arguments, and gives 0 if all went well."""
@@ -106,6 +112,7 @@ class Kernel:
                     from xstreamcast.native.load import load
                     from xstreamcast.native.store import stored
 
+                    self.items = [kind in ARRAYS and _item(kind) for _, kind in self.parameters]
                     self._code = load(stored(self, CHECKED))
         return self._code
 
@@ -116,35 +123,33 @@ class Kernel:
         return Call(self)(*arguments)
 
 
+def _item(kind: str) -> tuple[Any, int]:
+    """The type of an array's items as NumPy has it, and how many indices it takes."""
+    import numpy as np
+
+    item, sizes = ARRAYS[kind]
+    return np.dtype(item), sizes
+
+
 class Call:
     """The arguments of a kernel as it takes them: one word for the result, for a number, for an array's address and
     for each of its sizes."""
 
     def __init__(self, made: Kernel) -> None:
-        import numpy as np
-
         self.kernel = made
         self.code = made.code()
-        self.kinds: list[Any] = []
-        self.places: list[int] = []
-        words = 1
-        for _, kind in made.parameters:
-            item, sizes = ARRAYS.get(kind, (None, 0))
-            self.kinds.append(item and (np.dtype(item), sizes))
-            self.places.append(words)
-            words += 1 + sizes
-        self.block = array("q", bytes(8 * words))
+        self.block = array("q", bytes(8 * made.words))
         self.address = self.block.buffer_info()[0]
-        self.last: list[Any] = [None] * len(self.kinds)
+        self.last: list[Any] = [None] * len(made.items)
 
     def __call__(self, *arguments: Any) -> Any:
-        block, last, places = self.block, self.last, self.places
+        block, last, places, items = self.block, self.last, self.kernel.places, self.kernel.items
         if len(arguments) != len(last):
             raise TypeError(f"{self.kernel.name} takes {len(last)} arguments, not {len(arguments)}")
         for k, given in enumerate(arguments):
             if given is not last[k]:
                 place = places[k]
-                if self.kinds[k] is None:
+                if not items[k]:
                     block[place] = given
                 else:
                     block[place] = self._address(k, given)
@@ -158,7 +163,7 @@ class Call:
         return None if result == "None" else bool(block[0]) if result == "bool" else block[0]
 
     def _address(self, k: int, given: Any) -> int:
-        item, sizes = self.kinds[k]
+        item, sizes = self.kernel.items[k]
         if given.dtype != item or given.ndim != sizes or not given.flags.c_contiguous:
             name, kind = self.kernel.parameters[k]
             raise TypeError(f"{name} of {self.kernel.name} is {kind}, and contiguous")
