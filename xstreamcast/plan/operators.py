@@ -24,7 +24,8 @@ from xstreamcast.lang.walk import children, descendants, rebuild
 from xstreamcast.model.namespaces import FN, STREAM
 from xstreamcast.operators.aggregates import AGGREGATES
 from xstreamcast.plan import algebra
-from xstreamcast.plan.algebra import Plan, Strategy, Unit, VarName
+from xstreamcast.plan.algebra import PLAN, Plan, Strategy, Unit, VarName
+from xstreamcast.plan.modes.ways import MODES
 from xstreamcast.plan.sources import source_of
 
 Blocking = Literal["pipeline", "progressive", "blocking"]
@@ -131,7 +132,8 @@ def numbered(top: Operator) -> Iterator[tuple[str, int, Operator]]:
 
 
 def shown(expr: ast.Node) -> str:
-    """An expression of a plan as the query would have it: documents are ``/``, ``doc()`` or ``stream()`` again.
+    """An expression of a plan as the query would have it: documents are ``/``, ``doc()`` or ``stream()`` again, members
+    of a join their own context, and of holes that may be open nothing is said.
 
     >>> from xstreamcast.lang import parse
     >>> from xstreamcast.plan.passes.name_sources import name_sources
@@ -140,6 +142,13 @@ def shown(expr: ast.Node) -> str:
     """
 
     def change(node: ast.Node) -> ast.Node:
+        if isinstance(node, ast.SimpleMap | ast.Path) and _is_member(node.steps[0]):
+            return change(node.steps[1] if len(node.steps) == 2 else replace(node, steps=node.steps[1:]))
+        if isinstance(node, ast.AxisStep | ast.Filter):
+            node = replace(node, predicates=tuple(each for each in node.predicates if not _asks_of_holes(each)))
+            node = node.base if isinstance(node, ast.Filter) and not node.predicates else node
+        if _is_member(node):
+            return ast.ContextItem()
         if isinstance(node, ast.VarRef):
             source = source_of(node.name.expanded)
             if source is None:
@@ -150,8 +159,21 @@ def shown(expr: ast.Node) -> str:
             return ast.FunctionCall(name, (ast.StringLiteral(source.uri),))
         return rebuild(node, change)
 
-    text = " ".join(to_xquery(change(expr)).split())
+    changed = change(expr)
+    if any(isinstance(part, ast.FunctionCall) and part.name.uri == MODES for part in descendants(changed)):
+        return "holes that are open"
+    text = " ".join(to_xquery(changed).split())
     return "/" if text == "(/)" else text
+
+
+def _is_member(node: ast.Node) -> bool:
+    """Whether a variable of the plan stands for a member of a join."""
+    return isinstance(node, ast.VarRef) and node.name.uri == PLAN and node.name.local.partition("-")[0] == "member"
+
+
+def _asks_of_holes(e: ast.Expr) -> bool:
+    """Whether an expression of a mode asks for holes that are open."""
+    return any(isinstance(part, ast.FunctionCall) and part.name.uri == MODES for part in descendants(e))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ what the change touches, and O(log n) for its place among the others.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import wrap
@@ -32,12 +33,20 @@ from xstreamcast.plan.decompose.splices import splices
 from xstreamcast.plan.operators import Symbol, shown
 from xstreamcast.plan.passes.variables import free
 from xstreamcast.plan.projection.project import describe_path
+from xstreamcast.scan.automaton import Action
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xstreamcast.model.structure import Structure
     from xstreamcast.plan.algebra import Plan, Unit
     from xstreamcast.plan.modes.rewrite import Modes
 
 LONGEST: Final = 84
+_TOUCHED: Final = "the records that Δ touches"
+_UNSEEN: Final = ("count", "exists", "empty")
+"""What is known of nodes without a look at them."""
+_NUMBERED: Final = re.compile(r"\$([\w.-]*\w)-\d+(?![\w-])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,17 @@ class Recomputed:
 def units_of(plan: Plan) -> list[Unit]:
     """The units of whole documents, those that others need first."""
     return [unit for each in plan.passes for unit in each.units]
+
+
+def obstacle(plan: Plan, structures: Mapping[str, Structure]) -> str:
+    """Why a query over streams of these structures is computed anew as a whole, at every change; "" if it is not."""
+    if plan.strategy is Strategy.NONE:
+        return "it reads its streams in a way that is known only when it runs"
+    if any(not source.stream for source in plan.sources):
+        return "it reads a stored document beside its streams"
+    if any(structure.unnamed for structure in structures.values()):
+        return "a stream has no root element of its own"
+    return ""
 
 
 def recomputed(plan: Plan) -> list[Recomputed]:
@@ -88,15 +108,18 @@ def record(unit: Unit) -> str:
     return ", ".join(describe_path(path) for path in paths) or "node"
 
 
-def change_lines(plan: Plan, modes: Modes | None = None) -> Iterator[str]:
+def change_lines(plan: Plan, structures: Mapping[str, Structure], modes: Modes | None = None) -> Iterator[str]:
     """The operators that follow changes, with what one costs; of a mode, what it waits for; what is computed anew."""
-    if plan.strategy is Strategy.NONE or not any(source.stream for source in plan.sources):
-        return
     yield "when a stream changes  (Δ: what is different; n: how many records there are)"
+    whole = obstacle(plan, structures)
+    if whole:
+        yield "  anew       the whole query, from all that is there:"
+        yield from wrap(whole, LONGEST, initial_indent=" " * 13, subsequent_indent=" " * 13)
+        return
     if plan.strategy is Strategy.STREAM:
         for unit in units_of(plan):
             for symbol, words, cost in _operators(unit):
-                yield f"  {symbol.value:10} {words}: {cost}"
+                yield f"  {symbol.value:10} {_as_written(words, plan)}: {cost}"
     if modes is not None and modes.emission != "eager":
         yield f"  {modes.emission:10} an open hole on the way of a path holds back what it may change"
         for reason in modes.reasons:
@@ -107,8 +130,33 @@ def change_lines(plan: Plan, modes: Modes | None = None) -> Iterator[str]:
         yield from wrap(each.reason, LONGEST, initial_indent=" " * 13, subsequent_indent=" " * 13)
 
 
+def _as_written(words: str, plan: Plan) -> str:
+    """A text with the names of variables as the query has them: where two have one name, the plan numbers them."""
+
+    def name(found: re.Match[str]) -> str:
+        return found[0] if found[0] in plan.module.source.text else f"${found[1]}"
+
+    return _NUMBERED.sub(name, words)
+
+
+def _is_whole(unit: Unit) -> bool:
+    """Whether a record is put together as it is, with all that is in it, when something in it changes."""
+    if unit.path is not None:
+        return not (isinstance(unit.reduction, Reduce) and unit.reduction.function in _UNSEEN)
+    nest = unit.nest or unit.each
+    return nest is None or any(part.action == Action.PROJECT for part in nest.parts)
+
+
 def _operators(unit: Unit) -> Iterator[tuple[Symbol, str, str]]:
-    records, one = record(unit), "the records that Δ touches"
+    """What a unit does with changes; where a record is looked at whole, that is part of the cost."""
+    whole = _is_whole(unit)
+    for number, (symbol, words, cost) in enumerate(_operations(unit)):
+        told = whole and not number and cost != _TOUCHED
+        yield symbol, words, f"{cost}, and the records that Δ is in, whole" if told else cost
+
+
+def _operations(unit: Unit) -> Iterator[tuple[Symbol, str, str]]:
+    records, one = record(unit), _TOUCHED
     match unit.reduction:
         case Group() as group:
             keys = ", ".join([*[shown(key) for key in group.keys], *(["lifespan"] if group.interval else [])])

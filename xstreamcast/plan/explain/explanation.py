@@ -59,6 +59,14 @@ class Explanation:
         return {} if self.top is None else {id: each for id, _, each in numbered(self.top)}
 
     @property
+    def stream_structures(self) -> dict[str, Structure]:
+        """The structures of the streams that it reads, by name."""
+        sources = self.changing.sources if self.changing is not None else ()
+        names = [source.uri or "" for source in sources if source.stream]
+        known = {name: self.structures.get(name, self.structures.get("")) for name in names}
+        return {name: structure for name, structure in known.items() if structure is not None}
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Paths that no document of the given structures has."""
         from xstreamcast.plan.explain.structure import warnings
@@ -133,11 +141,12 @@ def explain_module(
     from xstreamcast.plan.mutability import fixed_of
     from xstreamcast.plan.operators import operators
     from xstreamcast.plan.passes.fold_recursion import fold_recursion
+    from xstreamcast.run.streams import names_all_streams
 
     planned = plan(module, streams=True)
     judgement = judge(stream_graph(fold_recursion(module)))
     top, known = operators(planned), structures or {}
-    if not any(source.stream for source in planned.sources):
+    if not any(source.stream for source in planned.sources) and names_all_streams(module):
         return Explanation(module, planned, judgement, top, known, None, fixed_of(fixed))
     modes = rewrite(module, emit)
     changing = plan(modes.module, streams=True, changing=True)

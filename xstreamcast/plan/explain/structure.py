@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
+from xstreamcast.lang.walk import descendants
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.model.structure import UNNAMED, Structure
-from xstreamcast.plan.algebra import Source
+from xstreamcast.plan.algebra import Concat, Reduce, Source, Unit
+from xstreamcast.plan.explain.changes import obstacle, units_of
+from xstreamcast.plan.explain.words import unit_names
 from xstreamcast.plan.projection.project import describe_path
 from xstreamcast.scan.automaton import Action, Target
 from xstreamcast.scan.path import NODE, Path
@@ -80,8 +83,12 @@ def structure_lines(explanation: Explanation) -> Iterator[str]:
                 places = sorted(structure.path(tag) for tag in tags_of(target, structure))
                 more = f" and {len(places) - MANY} more" if len(places) > MANY else ""
                 yield f"  {describe_path(target.path)} is {', '.join(places[:MANY]) or 'nowhere'}{more}"
-        if source.stream:
-            fragments = {tag for tag in structure.tags if structure.tag(tag).fragment or tag == structure.root}
+        if source.stream and explanation.changing is not None:
+            if obstacle(explanation.changing, explanation.stream_structures):
+                yield "  fragments needed: all, and all are kept: the query is computed anew from the whole document"
+                continue
+            may_come = {tag for tag in structure.tags if structure.tag(tag).type != "snapshot" or tag == structure.root}
+            fragments = may_come - {UNNAMED}
             wanted = sorted(needed(targets, structure) & fragments)
             yield f"  fragments needed: tsid {', '.join(map(str, wanted))} ({len(wanted)} of {len(fragments)})"
             yield from retention_lines(explanation, source, structure)
@@ -111,7 +118,28 @@ def mutability_lines(explanation: Explanation, wanted: list[int], structure: Str
     if fixed:
         yield f"  fixed: tsid {', '.join(map(str, fixed))}: kept, for what they are in may change"
     if over:
-        yield f"  fixed: tsid {', '.join(map(str, over))}: nothing is kept of them once they are complete and told"
+        told = "nothing is kept of them once they are complete and told"
+        kept = "kept, for the query keeps records: of sorts, groups, joins, positions, or what several parts read"
+        yield f"  fixed: tsid {', '.join(map(str, over))}: {kept if keeps_records(explanation) else told}"
+
+
+def keeps_records(explanation: Explanation) -> bool:
+    """Whether records are kept although they can never change: where more is made of them than a sum or the answer."""
+    from xstreamcast.run.continuous.time.horizon import looks_at_clock
+
+    plan = explanation.changing or explanation.plan
+    units = units_of(plan)
+    needed_elsewhere = {name for unit in units for name in unit.needs}
+    read = {name for part in plan.output if not isinstance(part, Unit) for name in unit_names(part)}
+    told = [part for part in plan.output if isinstance(part, Unit)]
+    if any(map(looks_at_clock, descendants(plan.module))):
+        return True
+    for unit in units:
+        shown = told.count(unit) == 1 and unit.variable not in read and unit.variable not in needed_elsewhere
+        summed = isinstance(unit.reduction, Reduce) and unit.variable not in needed_elsewhere
+        if unit.needs or unit.each is not None or not (summed or (shown and isinstance(unit.reduction, Concat))):
+            return True
+    return False
 
 
 def warnings(explanation: Explanation) -> tuple[str, ...]:

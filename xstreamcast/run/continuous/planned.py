@@ -6,9 +6,10 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from xstreamcast.model.structure import Structure, parse_structure
-from xstreamcast.plan.algebra import Plan, Strategy
+from xstreamcast.plan.algebra import Plan
 from xstreamcast.plan.decompose.one_root import looks_beside_root, names_elements, rests_on_one_root
 from xstreamcast.plan.decompose.plan import looks_everywhere, plan
+from xstreamcast.plan.explain.changes import obstacle
 
 if TYPE_CHECKING:
     from xstreamcast.lang import ast
@@ -55,12 +56,9 @@ class Planned:
 
     def obstacle(self, associations: Mapping[str, Association]) -> str:
         """Why the query must be computed anew at every change, if it must."""
-        if self.plan.strategy is Strategy.NONE:
-            return "it reads its streams in a way that is known only when it runs"
-        if any(not source.stream for source in self.plan.sources):
-            return "it reads a stored document beside its streams"
-        if any(structure.unnamed for structure in known_structures(associations).values()):
-            return "a stream has no root element of its own"
+        found = obstacle(self.plan, known_structures(associations))
+        if found:
+            return found
         if any(one.named for one in associations.values()):
             return "a stream has documents with names"
         odd = _odd(associations)
