@@ -10,7 +10,7 @@ import pytest
 
 import xstreamcast
 from xstreamcast.cast.materialise import Materialiser
-from xstreamcast.model.change import Fill, Remove, Replace
+from xstreamcast.model.change import Change, ContentChange, Fill, Remove, Replace
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.run.continuous.adjust.order import WIDTH, Sequence
@@ -95,11 +95,16 @@ def test_records_have_one_entry_for_many(query: str, late: bool, tmp_path: Path)
     assert sum(isinstance(shown, list) for shown in live.holes.values()) == sections + 1
 
 
+def content_of(change: Change) -> bytes:
+    assert isinstance(change, ContentChange)
+    return change.content
+
+
 def test_a_change_opens_the_hole_that_it_is_about(tmp_path: Path) -> None:
     query = loaded('sum(stream("s")//b/x)', records(), tmp_path)
     live = live_of(query)
     before, opened = len(list(entries(live.top[0]))), live.runs.opened
-    (told,) = [emitted.change.content for emitted in query.take()][-1:]
+    (told,) = [content_of(emitted.change) for emitted in query.take()][-1:]
     assert told == b"5000"
     query.feed(Replace(region=MANY + 41, tsid=3, content=b"<b><x>1001</x></b>"), "s")
     assert serialise(query.answer().items()) == "6000"
@@ -121,7 +126,7 @@ def test_what_is_shown_is_told_and_stays_where_it_is(tmp_path: Path) -> None:
     assert live.runs.opened == opened
     assert query.take() == []
     (change,) = query.feed(Replace(region=MANY + 9, tsid=3, content=b"<b><x>9</x><x>10</x></b>"), "s")
-    assert (change.kind, change.content) == ("replace", b"<x>9</x><x>10</x>")
+    assert (change.kind, content_of(change)) == ("replace", b"<x>9</x><x>10</x>")
     assert query.feed(Replace(region=MANY + 9, tsid=3, content=b"<b><x>9</x><x>10</x></b>"), "s") == []
     (change,) = query.feed(Remove(region=MANY + 19), "s")
     assert change.kind == "remove"
@@ -135,7 +140,7 @@ def test_a_fragment_with_several_records_is_opened_when_it_is_told(tmp_path: Pat
     live = live_of(query)
     opened = live.runs.opened
     told = [emitted.change for emitted in query.take() if emitted.change.kind == "after"]
-    assert [change.content for change in told][:3] == [b"<x>7</x>", b"<x>8</x>", b"<x>7</x>"]
+    assert [content_of(change) for change in told][:3] == [b"<x>7</x>", b"<x>8</x>", b"<x>7</x>"]
     assert live.runs.opened == opened + 1
 
 
