@@ -258,6 +258,11 @@ def test_without_a_named_root_a_removed_filler_is_gone() -> None:
     assert t(STOCKS + stream) == "<s>5</s>"
 
 
+def test_without_a_named_root_a_filler_whose_content_becomes_another_region_stays_in_its_place() -> None:
+    stream = '<filler id="1" tsid="1"><s>1</s></filler><filler id="5" tsid="1"><s>5</s></filler>'
+    assert t(STOCKS + stream + '<replace target="1" id="9"><s>9</s></replace>') == "<s>9</s><s>5</s>"
+
+
 # -- time -------------------------------------------------------------------------------------------------------------
 
 TIMED = """<structure><tag id="1" name="r"><tag id="2" name="v" type="temporal"/><tag id="3" name="e" type="event"/>
@@ -343,6 +348,26 @@ def test_a_remove_at_a_time_ends_a_life_there_and_erases_no_history() -> None:
 def test_a_remove_of_one_tag_leaves_the_others_of_the_hole_alone() -> None:
     remove = '<remove id="1" tsid="2" validTime="2003-01-05T00:00:00"/>'
     assert seen(v(1, "a") + v(1, "x", 4) + remove) == [("a", "01", "05"), ("x", "01", "now")]
+
+
+def test_a_remove_of_what_has_no_time_leaves_the_versions_and_events_of_the_hole_alone() -> None:
+    untimed = '<filler id="1" tsid="1">x</filler>'
+    for remove in ('<remove id="1" tsid="1"/>', '<remove id="1" tsid="1" validTime="2003-01-05T00:00:00"/>'):
+        assert t(TIMED + untimed + v(1, "a") + v(1, "e", 3) + remove) == t(TIMED + v(1, "a") + v(1, "e", 3))
+
+
+def test_a_remove_without_a_tag_ends_the_versions_of_the_hole_and_leaves_what_has_no_time() -> None:
+    stream = '<filler id="1" tsid="1"><u/></filler>' + v(1, "a") + '<remove id="1" validTime="2003-01-05T00:00:00"/>'
+    assert seen(stream) == [("", "", ""), ("a", "01", "05")]
+
+
+@pytest.mark.parametrize("type_", ["temporal", "event"])
+def test_the_root_has_its_tag_whether_it_is_named_or_not(type_: str) -> None:
+    structure = f'<structure><tag id="1" name="r" type="{type_}"/></structure>'
+    filler = '<filler id="0"{} validTime="2003-01-01T00:00:00"><r>{}</r></filler>'
+    named = t(structure + filler.format(' tsid="1"', "a") + filler.format(' tsid="1"', "b"))
+    assert t(structure + filler.format("", "a") + filler.format(' tsid="1"', "b")) == named
+    assert t(structure + filler.format(' tsid="1"', "a") + filler.format("", "b")) == named
 
 
 @pytest.mark.parametrize("tsid", [' tsid="3"', ""])

@@ -212,6 +212,14 @@ def test_a_removal_where_history_is_kept_says_when(served: Served) -> None:
     assert served.sent[-1].tsid == 4
 
 
+def test_a_removal_of_what_has_no_time_leaves_the_history_of_its_hole(served: Served) -> None:
+    served(TAGS, Fill(region=0, tsid=1, content=b'<r><stream:hole id="1"/></r>'))
+    served(Fill(region=1, tsid=2, content=b"<a/>"), Fill(region=1, tsid=4, valid_time=3, content=b"<v/>"))
+    served(Remove(region=1, tsid=2))
+    assert "<a" not in t(items_of(served.cycle))
+    assert 'vtTo="now"' in t(items_of(served.cycle))
+
+
 def test_where_ids_are_not_reused_what_no_hole_holds_is_not_repeated(served: Served) -> None:
     parent = b"<r>%b</r>"
     hole = b'<stream:hole id="1" tsid="2"/>'

@@ -174,13 +174,18 @@ class Regions(Contents):
             return None
         tsid = change.tsid
         if tsid is None:
-            at_root = change.region == ROOT and not self.structure.unnamed
-            return self.structure.tag(self.structure.root) if at_root else None
+            root = self.root_tsid(change.region)
+            return None if root is None else self.structure.tag(root)
         tag = self.structure.tags.get(tsid)
         if tag is None or tsid == UNNAMED:
             self.diagnose("XSC0022", "quarantine", f"tsid {tsid} is not in the structure", place, change)
             return None
         return tag
+
+    def root_tsid(self, region: int) -> int | None:
+        """The tag of a change that names none: the root's, if it is of the root region."""
+        structure = self.structure
+        return None if region != ROOT or structure is None or structure.unnamed else structure.root
 
     def region(self, change: Change) -> Region:
         key = change.doc, change.region
@@ -266,9 +271,9 @@ class Regions(Contents):
         if self.closed(region, change, place):
             return
         if tag is not None and tag.type == "event":
-            self.fill_event(region, change, content, place)
+            self.fill_event(region, change, tag.id, content, place)
         elif tag is not None and tag.type == "temporal":
-            self.fill_version(region, change, content, place)
+            self.fill_version(region, change, tag.id, content, place)
         else:
             self.fill_untimed(region, change, content, place)
 
@@ -298,10 +303,12 @@ class Regions(Contents):
             if change.version is None:
                 region.current.version = found
 
-    def fill_version(self, region: Region, change: ContentChange, content: Content | Opened, place: Place) -> None:
+    def fill_version(
+        self, region: Region, change: ContentChange, tsid: int, content: Content | Opened, place: Place
+    ) -> None:
         """A temporal version: same time, other content is a correction; equal content at a new time a new version."""
         valid_from = START if change.valid_time is None else change.valid_time
-        key = change.tsid, valid_from
+        key = tsid, valid_from
         known = region.versions.get(key)
         if not self.superseded(known, change, place):
             self.kill(change.doc, known)
@@ -312,7 +319,9 @@ class Regions(Contents):
             region.versions = region.versions or {}
             region.versions[key] = filling
 
-    def fill_event(self, region: Region, change: ContentChange, content: Content | Opened, place: Place) -> None:
+    def fill_event(
+        self, region: Region, change: ContentChange, tsid: int, content: Content | Opened, place: Place
+    ) -> None:
         """An event: all are kept; the same one at the same instant is a repeat, unless its version differs.
 
         A replacement comes instead of those at its instant that are not newer, be it that they come later.
@@ -320,7 +329,7 @@ class Regions(Contents):
         at = START if change.valid_time is None else change.valid_time
         known = []
         if region.replaced or isinstance(change, Replace):
-            known = [(key, one) for key, one in region.events.items() if key[:2] == (change.tsid, at)]
+            known = [(key, one) for key, one in region.events.items() if key[:2] == (tsid, at)]
             region.replaced = True
         for _, one in known:
             if isinstance(one, Replacing) and _older(change.version, one.version):
@@ -331,7 +340,7 @@ class Regions(Contents):
             if not _older(change.version, one.version):
                 found = max(found or 0, one.version) if one.version is not None else found
                 self.kill(change.doc, region.events.pop(key))
-        event = change.tsid, at, change.version or 0, blake2b(change.content, digest_size=16).digest()
+        event = tsid, at, change.version or 0, blake2b(change.content, digest_size=16).digest()
         if event not in region.events:
             filling = self.filling(change, content, place)
             filling.valid_time = at
@@ -353,7 +362,7 @@ class Regions(Contents):
         known = region.current
         tsid = change.tsid if change.tsid is not None or known is None else known.tsid
         ending = Filling(None, b"", tsid, change.version, place)
-        if timed or region.versions or region.events:
+        if timed or (tag is None and (region.versions or region.events)):
             self.end_life(region, change, tag, ending, place)
         elif known is not None and _older(change.version, known.version):
             self.diagnose("XSC0025", "note", f"older than version {known.version}; no effect", place, change)
@@ -369,7 +378,7 @@ class Regions(Contents):
             self.diagnose("XSC0028", "note", "an event has happened; it is not removed", place, change)
             return
         at = self.now if change.valid_time is None else change.valid_time
-        tsids = [change.tsid] if tag is not None else list({tsid for tsid, _ in region.versions})
+        tsids = [tag.id] if tag is not None else list(dict.fromkeys(tsid for tsid, _ in region.versions))
         if not tsids:
             self.diagnose("XSC0028", "note", "an event has happened; it is not removed", place, change)
         for tsid in tsids:
@@ -399,10 +408,12 @@ class Regions(Contents):
             self.diagnose("XSC0025", "note", "older than what is there; no effect", place, change)
             return
         self.kill(change.doc, region.current)
-        found = region.current.version if region.current is not None else None
+        before = region.current
         region.current = self.filling(change, Content((Mutable(change.region, change.tsid, None, inner),)), place)
-        if change.version is None:
-            region.current.version = found
+        if before is not None:
+            region.current.tsid = before.tsid  # it is still the filler of that tag
+            if change.version is None:
+                region.current.version = before.version
 
     def beside(self, change: Before | After, place: Place, inside: int) -> None:
         """sB/sA(i, j): a sibling outside i, the latest closest; it survives changes of i and dies with i's parent."""

@@ -177,10 +177,10 @@ class Current:
         digest = blake2b(change.content, digest_size=16).digest()
         at = START if change.valid_time is None else change.valid_time
         if tag is not None and tag.type == "event":
-            return self._event(change, at, digest, holes)
+            return self._event(change, tag.id, at, digest, holes)
         key: Key = (UNTIMED, change.doc, change.region)
         if tag is not None and tag.type == "temporal":
-            key = (VERSION, change.doc, change.region, change.tsid, at)
+            key = (VERSION, change.doc, change.region, tag.id, at)
         known = self.table.get(key)
         if known is not None and known.digest == digest and not _newer(change.version, known.given):
             return NoEffect("a repeat")
@@ -191,9 +191,9 @@ class Current:
         return [Settled(key, entry_of(_as_filler(sent), _given(change, known)), digest, holes)]
 
     def _event(
-        self, change: ContentChange, at: Instant, digest: bytes, holes: tuple[int, ...]
+        self, change: ContentChange, tsid: int, at: Instant, digest: bytes, holes: tuple[int, ...]
     ) -> list[Settled] | NoEffect:
-        instant = (EVENT, change.doc, change.region, change.tsid, at)
+        instant = (EVENT, change.doc, change.region, tsid, at)
         key: Key = (*instant, change.version or 0, digest)
         known = self.table.get(key)
         drops: tuple[Key, ...] = ()
@@ -225,10 +225,10 @@ class Current:
         tsids = self._versions.get(where, set())
         if tag is not None and tag.type == "event":
             return NoEffect("an event has happened; it is not removed")
-        if (tag is not None and tag.timed) or tsids:
+        if tag.timed if tag is not None else tsids:
             at = self.now if change.valid_time is None else change.valid_time
             made = []
-            for tsid in [change.tsid] if tag is not None else sorted(tsids, key=str):
+            for tsid in [tag.id] if tag is not None else sorted(tsids, key=str):
                 key: Key = (VERSION, *where, tsid, at)
                 known = self.table.get(key)
                 if known is None or not (older(change.version, known.given) or _removes_again(change, known)):

@@ -275,11 +275,12 @@ def _said(filling: Filling, region: Region, row: Row) -> Row:
 def _held(region: Region, row: Row, table: Regions) -> Filling | None:
     """The filling that a row brought, if it is still what is known."""
     at = START if row["valid_time"] is None else row["valid_time"]
+    tsid = table.root_tsid(region.id) if row["tsid"] is None else row["tsid"]
     if region.events:
-        event = row["tsid"], at, row["version"] or 0, blake2b(row["content"], digest_size=16).digest()
+        event = tsid, at, row["version"] or 0, blake2b(row["content"], digest_size=16).digest()
         if event in region.events:
             return region.events[event]
-    for filling in (region.versions.get((row["tsid"], at)), region.current):
+    for filling in (region.versions.get((tsid, at)), region.current):
         if filling is not None and filling.content is not None and table.says(filling, row["content"]):
             return filling
     return None
