@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -151,6 +150,8 @@ def output(path: str | Path | None) -> Iterator[BinaryIO]:
     try:
         with _opened(partial, final) as file:
             if final.name.endswith(".gz"):
+                import gzip
+
                 with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:  # the same bytes under any name
                     yield cast(BinaryIO, packed)
             else:

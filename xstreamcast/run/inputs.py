@@ -10,7 +10,6 @@ import io
 import os
 import select
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -197,6 +196,8 @@ def rewound(source: Scannable, start: int | None) -> Scannable:
 @contextmanager
 def spooled(source: BinaryIO) -> Iterator[Path]:
     """An input that cannot be read twice, as a file that is there for as long as it is needed."""
+    import tempfile
+
     with tempfile.NamedTemporaryFile(prefix="xstreamcast-", suffix=".xml") as kept:
         while piece := _some(source, _PIECE):
             kept.write(piece)

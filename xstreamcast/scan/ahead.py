@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.scan import layout as t
@@ -21,6 +20,9 @@ from xstreamcast.scan.layout import BEGINS_RECORD, EMITS
 from xstreamcast.scan.scanner import Scanner
 from xstreamcast.scan.split import Guesser, Level, Outcome, body_end, boundary, fits, place, speculate
 from xstreamcast.scan.vector import Bytes
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _KEPT: Final = EMITS | BEGINS_RECORD
 
@@ -56,6 +58,8 @@ class Ranges:
     """The ranges of a document, each about ``size`` bytes, as many at work as there are threads."""
 
     def __init__(self, b: Bytes, wanted: Wanted, name: str, start: int, size: int, threads: int) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
         self.b, self.wanted, self.threads = b, wanted, threads
         self.guesser = Guesser(b, wanted.targets, name)
         self.pool = ThreadPoolExecutor(threads)

@@ -6,11 +6,8 @@ Line and byte positions survive wherever the input was UTF-8 without a DTD: the 
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
 import io
-import lzma
 import re
 import sys
 import zlib
@@ -29,6 +26,24 @@ PROLOG_LIMIT: Final = 1 << 24
 """How far we look for the root element before deciding whether a DTD stands before it."""
 
 
+def _gz(file: BinaryIO) -> BinaryIO:
+    import gzip
+
+    return cast(BinaryIO, gzip.GzipFile(fileobj=file))
+
+
+def _bz2(file: BinaryIO) -> BinaryIO:
+    import bz2
+
+    return cast(BinaryIO, bz2.BZ2File(file))
+
+
+def _xz(file: BinaryIO) -> BinaryIO:
+    import lzma
+
+    return cast(BinaryIO, lzma.LZMAFile(file))
+
+
 def _zstd(file: BinaryIO) -> BinaryIO:
     try:
         import pyarrow as pa
@@ -39,9 +54,9 @@ def _zstd(file: BinaryIO) -> BinaryIO:
 
 
 _COMPRESSED: Final[tuple[tuple[bytes, Callable[[BinaryIO], BinaryIO]], ...]] = (
-    (b"\x1f\x8b", lambda file: cast(BinaryIO, gzip.GzipFile(fileobj=file))),
-    (b"BZh", lambda file: cast(BinaryIO, bz2.BZ2File(file))),
-    (b"\xfd7zXZ\x00", lambda file: cast(BinaryIO, lzma.LZMAFile(file))),  # noqa: SIM115 - as in open_input
+    (b"\x1f\x8b", _gz),
+    (b"BZh", _bz2),
+    (b"\xfd7zXZ\x00", _xz),
     (b"\x28\xb5\x2f\xfd", _zstd),
 )
 
@@ -146,13 +161,21 @@ def open_input(source: Source, meter: Meter | None = None) -> BinaryIO:
     return peekable
 
 
+def _errors_of_xz() -> tuple[type[Exception], ...]:
+    """What reading an xz file raises, if one is read."""
+    lzma = sys.modules.get("lzma")
+    return () if lzma is None else (lzma.LZMAError,)
+
+
 def read_chunks(file: BinaryIO, name: str = "<input>") -> Iterator[bytes]:
     """What a file holds, in pieces; a pipe's pieces come as soon as they are there."""
     read = getattr(file, "read1", file.read)
     while True:
         try:
             chunk = read(CHUNK)
-        except (OSError, EOFError, lzma.LZMAError, zlib.error) as fault:
+        except Exception as fault:
+            if not isinstance(fault, (OSError, EOFError, zlib.error, *_errors_of_xz())):
+                raise
             raise error("XSC0006", f"cannot be read on: {fault}", Place(name), "is the file truncated?") from None
         if not chunk:
             return
