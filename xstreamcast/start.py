@@ -31,4 +31,26 @@ def main() -> None:
         stop()
     from xstreamcast.cli import main as run
 
-    run()
+    try:
+        run()
+    except SystemExit as ended:
+        _leave(ended)
+
+
+def _leave(ended: SystemExit) -> NoReturn:
+    """End the process when all is written and undone. Taking apart what was imported, module by module and object by
+    object, as Python does at its end, would take longer than a query on a small document."""
+    import atexit
+    import sys
+    import threading
+
+    if isinstance(ended.code, int) and threading.active_count() == 1:
+        atexit._run_exitfuncs()
+        try:
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
+        except (OSError, ValueError):  # Python says so in its own way
+            raise ended from None
+        os._exit(ended.code)
+    raise ended

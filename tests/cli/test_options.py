@@ -11,8 +11,10 @@ from typing import Annotated
 import pytest
 from command import xcast
 
+from xstreamcast import __version__
 from xstreamcast.cli import COMMANDS, find_command
 from xstreamcast.cli.options import Argument, Done, Option, WrongCall, parameters, read
+from xstreamcast.model.depth import DEFAULT
 
 told: list[str] = []
 NO_NAMES: list[str] = []
@@ -41,7 +43,7 @@ def example(
 
 BASE: dict[str, object] = {
     "first": "a", "rest": None, "flag": False, "other": False, "kept": True, "count": 1, "share": None, "names": [],
-    "order": Order.up, "secret": "", "shown": False, "max_depth": 1000,
+    "order": Order.up, "secret": "", "shown": False, "max_depth": DEFAULT,
 }  # fmt: skip
 
 
@@ -186,3 +188,30 @@ def test_commands_import_what_they_need(tmp_path: Path) -> None:
     heavy = {"rich", "numpy", "numba", "llvmlite", "asyncio", "xstreamcast.plan.decompose.plan", "ssl"}
     assert not heavy & query
     assert {name for name in version if name.startswith("xstreamcast.")} == {"xstreamcast.cli"}
+
+
+ENDING = """
+import atexit, sys, threading
+from xstreamcast.start import main
+atexit.register(print, "at last")
+if sys.argv[1] == "beside":
+    threading.Thread(target=lambda: (threading.main_thread().join(), print("beside"))).start()
+sys.argv[1:] = sys.argv[2:]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("beside", "arguments", "code", "out"),
+    [
+        ("alone", ["query", "1 to 3"], 0, "1 2 3\nat last\n"),
+        ("alone", ["query", "1 +"], 1, "at last\n"),
+        ("alone", ["nonsense"], 2, "at last\n"),
+        ("alone", ["--version"], 0, f"xcast {__version__}\nat last\n"),
+        ("beside", ["query", "1 to 3"], 0, "1 2 3\nbeside\nat last\n"),
+    ],
+)
+def test_a_process_ends_when_all_is_written_and_undone(beside: str, arguments: list[str], code: int, out: str) -> None:
+    command = [sys.executable, "-c", ENDING, beside, *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (code, out)
