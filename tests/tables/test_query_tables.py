@@ -23,7 +23,7 @@ from command import xcast
 from xstreamcast import XStreamError, query
 from xstreamcast.run.query import Result, compile
 from xstreamcast.tables.batches import Columns, item_rows
-from xstreamcast.tables.cells import Nested
+from xstreamcast.tables.cells import NESTED, Nested
 from xstreamcast.tables.fields import RecordRows
 
 BOOKS = (
@@ -84,7 +84,7 @@ VECTORS = (
 
 
 @pytest.mark.parametrize(("text", "columns"), VECTORS)
-@pytest.mark.parametrize("nested", ["struct", "xml", "text"])
+@pytest.mark.parametrize("nested", NESTED)
 def test_whole_columns_of_a_scan_are_what_the_items_are(
     text: str, columns: str | None, nested: Nested, large: Path
 ) -> None:
@@ -123,8 +123,11 @@ def test_nested_elements_are_records_or_xml_or_text() -> None:
         "@id": "1", "tag": [{"@k": "amenity", "@v": "cafe"}, {"@k": "name", "@v": "X"}],
         "at": {"@zone": "Z", "value": "10:00"}, "value": "10:00mixed",
     }  # fmt: skip
-    assert made.to_arrow().to_pylist() == [record]
-    assert made.to_pandas().to_dict("records") == [record]
+    assert made.to_arrow(nested="struct").to_pylist() == pa.table(made).to_pylist() == [record]
+    assert made.to_pandas(nested="struct").to_dict("records") == [record]
+    flat = {"@id": "1", "tag/@k": ["amenity", "name"], "tag/@v": ["cafe", "X"], "at/@zone": "Z", "at": "10:00"}
+    assert made.to_pandas().to_dict("records") == [{**flat, "value": "10:00mixed"}]
+    assert made.to_arrow(nested="columns").to_pylist() == [{**flat, "value": "10:00mixed"}]
     assert made.to_arrow(nested="xml")["at"].to_pylist() == ['<at zone="Z">10:00</at>']
     assert made.to_arrow(nested="text")["tag"].to_pylist() == [["", ""]]
     none: Any = "none"

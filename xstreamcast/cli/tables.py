@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     from xstreamcast.tables.sink import TableSink
 
 _URLS: Final = "sqlite:///FILE, duckdb:///FILE or postgresql://…"
+AnswerTables = Annotated[
+    list[str],
+    Option(
+        metavar="URL#NAME",
+        help="A table that equals the first (second …) query's answer: sqlite:///FILE, duckdb:///FILE, postgresql://…",
+    ),
+]
+AnswerColumns = Annotated[
+    list[str], Option(metavar="COLUMNS", help="The table's columns, of each item: '@id, n as xs:decimal'.")
+]
 TableKey = Annotated[
     list[str], Option(metavar="COLUMN[,COLUMN]", help="Columns of a table that differ in all its rows.")
 ]

@@ -10,8 +10,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, Protocol
 
+from xstreamcast.cli.lateness import durations
 from xstreamcast.cli.options import Argument, Option, WrongCall
-from xstreamcast.cli.tables import KeepRemoved, TableKey, Tables, tables_of
+from xstreamcast.cli.tables import AnswerColumns, AnswerTables, KeepRemoved, TableKey, Tables, tables_of
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.serve import SCHEME
 
@@ -82,16 +83,8 @@ def watch_command(
         list[str],
         Option(metavar="NAME=FILE", help="The first (second …) query's changes, to a file or xcast://host:port."),
     ] = [],
-    table: Annotated[
-        list[str],
-        Option(
-            metavar="URL#NAME",
-            help="A table that equals the first (second …) query's answer: sqlite:///FILE, duckdb:///FILE, postgresql://…",
-        ),
-    ] = [],
-    columns: Annotated[
-        list[str], Option(metavar="COLUMNS", help="The table's columns, of each item: '@id, n as xs:decimal'.")
-    ] = [],
+    table: AnswerTables = [],
+    columns: AnswerColumns = [],
     table_key: TableKey = [],
     keep_removed: KeepRemoved = False,
     trace: Annotated[bool, Option("--trace", help="A JSON line for each change that alters an answer.")] = False,
@@ -172,7 +165,7 @@ def watch_command(
                 checkpoint=checkpoint, batch=batch, structures=structures, emit=emit, clock=clock, now=now,
                 assume=assume,
                 variables={name: Untyped(value) for name, value in pairs(var, "--var").items()},
-                lateness=_lateness(lateness) if lateness else None,
+                lateness=durations(lateness) if lateness else None,
             )  # fmt: skip
         report.close()
         if interrupted:
@@ -185,7 +178,7 @@ def watch_command(
         emit=emit,  # type: ignore[arg-type]  # checked above
         clock=clock,  # type: ignore[arg-type]  # checked above
         now=now,
-        lateness=_lateness(lateness) if lateness else None,
+        lateness=durations(lateness) if lateness else None,
         assume=assume,
         fixed=fixed or None,
         memory=memory,
@@ -262,24 +255,6 @@ def _texts(given: list[str], files: list[Path]) -> list[str]:
     if not given and not files:
         raise WrongCall("give a query, or a file with one: -f QUERYFILE")
     return given or [read_query(file) for file in files]
-
-
-def _lateness(given: list[str]) -> dict[str, float]:
-    """``[NAME=]DURATION``: an xs:dayTimeDuration, or seconds."""
-    from xstreamcast.model.datetime import SECOND, parse_duration
-
-    made = {}
-    for pair in given:
-        name, sign, text = pair.partition("=")
-        name, text = (name, text) if sign else ("", name)
-        duration = parse_duration(text)
-        if duration is not None and not duration.months:
-            made[name] = duration.ticks / SECOND
-        elif text.replace(".", "", 1).isdecimal():
-            made[name] = float(text)
-        else:
-            raise WrongCall(f"--lateness is a time such as PT1M, or seconds, not {text!r}")
-    return made
 
 
 def _check_streams(inflow: Inflow, sources: dict[str, str], published: dict[str, str]) -> None:

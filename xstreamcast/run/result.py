@@ -199,7 +199,7 @@ class Result(Iterable[Item]):
     def to_pandas(self, *, nested: Nested = "columns") -> pandas.DataFrame:
         """One row per item: a map gives a column per key, an element one per attribute and child name, any other
         item the column ``value``. ``nested``: elements with attributes or children of their own are further columns,
-        by their paths (``tag/@k``), records (``"struct"``, as everywhere else), ``"xml"`` or ``"text"``."""
+        by their paths (``tag/@k``), records (``"struct"``), ``"xml"`` or ``"text"``."""
         from xstreamcast.tables.batches import needed
         from xstreamcast.tables.cells import check_nested, row
 
@@ -207,7 +207,7 @@ class Result(Iterable[Item]):
         made: pandas.DataFrame = needed("pandas", "tables").DataFrame([row(item, nested) for item in self.items()])
         return made
 
-    def to_arrow(self, *, nested: Nested = "struct") -> pyarrow.Table:
+    def to_arrow(self, *, nested: Nested = "columns") -> pyarrow.Table:
         """The rows of :meth:`to_pandas` as an Arrow table: each column has the narrowest type of all its values; one
         with several values somewhere has lists.
 
@@ -221,7 +221,8 @@ class Result(Iterable[Item]):
         return needed("pyarrow", "arrow").Table.from_batches(list(found.batches()), found.schema)
 
     def to_batches(self, *, nested: Nested = "struct") -> pyarrow.RecordBatchReader:
-        """The rows of :meth:`to_pandas` as they are computed, not kept: for answers of any size.
+        """A row per item as they are computed, not kept: for answers of any size. Elements with attributes or children
+        of their own are records: their columns would not be known before the last row.
 
         The first rows tell the types of columns that were not declared (``columns=`` of the query). XSC0152, XSC0153: a
         later one has others.
