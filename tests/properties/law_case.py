@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +16,7 @@ from xstreamcast.model.structure import Structure
 
 REGRESSIONS = Path(__file__).parent / "regressions"
 TICK = "tick "
+_CALL = re.compile(r'stream\("(\w+)"\)')
 _OPTIONS: dict[str, Any] = {"clock": "event", "lateness": None, "strict": False, "behind": "", "listens": 0}
 """What a case may say besides, and what it mostly does."""
 
@@ -69,6 +71,11 @@ class Case:
         return "\n".join(
             [f"query: {self.query}", *behind, *late, *[f"{step.stream}: {step.wire}" for step in self.steps]]
         )
+
+    def heard(self) -> Case:
+        """The case without the streams that its query does not read: nothing can be fed to them."""
+        names = {"", *_CALL.findall(self.query)}
+        return replace(self, steps=tuple(step for step in self.steps if step.stream in names))
 
     def to_json(self) -> str:
         """As a regression file."""

@@ -34,12 +34,13 @@ BEHIND = (
 """Queries over the answer of another."""
 
 
-def draw_case(seed: int, most: int = 16, draw: Callable[..., str] = draw_query) -> Case:
-    """The case of a seed; ``most``: about how many changes there are after the document; ``draw`` draws the query."""
+def draw_case(seed: int, most: int = 16, draw: Callable[..., str] = draw_query, rich: bool = False) -> Case:
+    """The case of a seed; ``most``: about how many changes there are after the document; ``draw`` draws the query;
+    ``rich``: contents have all kinds of nodes."""
     r = Random(seed)
-    shapes, steps = draw_streams(r, r.choice([most // 2, most, most, most * 3 // 2]))
+    shapes, steps = draw_streams(r, r.choice([most // 2, most, most, most * 3 // 2]), rich)
     if not _timed(shapes) or r.random() < 0.7:
-        return Case(_telling(r, shapes, steps, "event", draw), steps)
+        return Case(_telling(r, shapes, steps, "event", draw), steps).heard()
     ticked: list[Step] = []
     times = sorted(r.choices([*TIMES, "2003-11-09", "2003-11-03T20:00:00"], k=4))
     for step in steps:
@@ -47,7 +48,7 @@ def draw_case(seed: int, most: int = 16, draw: Callable[..., str] = draw_query) 
             ticked.append(Step("", TICK + times.pop(0)))
         ticked.append(step)
     ticked += [Step("", TICK + time) for time in times]
-    return Case(_telling(r, shapes, tuple(ticked), "manual", draw), tuple(ticked), "manual")
+    return Case(_telling(r, shapes, tuple(ticked), "manual", draw), tuple(ticked), "manual").heard()
 
 
 def draw_varied(seed: int, most: int = 16) -> Case:
@@ -57,7 +58,8 @@ def draw_varied(seed: int, most: int = 16) -> Case:
     kind = r.random()
     if kind < 0.08:
         return draw_failing_case(seed, most)
-    case = draw_case(seed, most, draw_other if kind > 0.8 else draw_wide if kind > 0.55 else draw_query)
+    draw = draw_other if kind > 0.8 else draw_wide if kind > 0.55 else draw_query
+    case = draw_case(seed, most, draw, rich=r.random() < 0.3)
     if kind < 0.16:
         return replace(case, behind=r.choice(BEHIND), listens=r.choice([0, 0, len(case.steps) // 2]))
     if kind < 0.28 and case.clock == "event" and any("validTime" in step.wire for step in case.steps):
@@ -70,9 +72,9 @@ def draw_failing_case(seed: int, most: int = 16) -> Case:
     r = Random(seed)
     for _ in range(4):
         shapes, steps = draw_streams(r, r.choice([most // 2, most]))
-        case = Case(draw_failing(r, shapes), steps, strict=True)
+        case = Case(draw_failing(r, shapes), steps, strict=True).heard()
         scratch, failed = Scratch(case.query), []
-        for step in steps:
+        for step in case.steps:
             scratch.take(step)
             failed.append(bool(scratch.streams) and scratch.answer().failed)
         if any(failed) and not all(failed[len(failed) // 2 :]):

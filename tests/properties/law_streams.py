@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Literal
 
+import law_contents
 from law_case import Step
 
 TagKind = Literal["snapshot", "filler", "temporal", "event", ""]
@@ -145,9 +146,9 @@ class Held:
 
 class Writer:
     """Writes one stream of a shape. ``versions``: how much of it says its version; ``updates``: whether it is an
-    update stream too."""
+    update stream too; ``odd``: holes that stand twice, forests, texts, nothing; ``rich``: all kinds of nodes."""
 
-    def __init__(self, r: Random, shape: Shape) -> None:
+    def __init__(self, r: Random, shape: Shape, rich: bool = False) -> None:
         self.r = r
         self.shape = shape
         self.regions: dict[int, Held] = {}
@@ -159,6 +160,7 @@ class Writer:
         self.updates = r.random() < (0.2 if self.timed else 0.5)
         self.odd = r.random() < 0.3
         self.marked = r.random() < 0.25
+        self.rich = rich
 
     def chance(self, share: float) -> bool:
         return self.r.random() < share
@@ -172,6 +174,8 @@ class Writer:
     def text(self, tag: Tag) -> str:
         if self.shape.dirty and self.chance(0.2):
             return self.r.choice(["", "x", "NaN", "1e400", "INF"])
+        if self.rich and self.chance(0.3):
+            return self.r.choice(law_contents.NUMBERS if tag.name == "v" else law_contents.TEXTS)
         return self.r.choice({"k": KEYS, "v": NUMBERS, "t": TEXTS}[tag.name])
 
     def element(self, number: int, depth: int) -> str:
@@ -182,6 +186,8 @@ class Writer:
         """An element of a tag: its parts, the fragments below being sent on their own."""
         tag = self.shape.tags[number]
         attributes = "".join(f' {name}="{self.r.choice(KEYS)}"' for name in ("n", "m") if self.chance(0.35))
+        if self.rich and self.chance(0.4):
+            attributes = law_contents.attributes(self.r, attributes)
         head, end = f"<{tag.name}{attributes}>", f"</{tag.name}>"
         if tag.leaf:
             return Held(number, head, [self.mutable(self.text(tag), 0)], end)
@@ -197,6 +203,8 @@ class Writer:
             parts.append(self.r.choice(["1", "w", "<!--c-->", "4" if self.shape.declared else "<u>4</u>"]))
         if self.marked and self.chance(0.3):
             parts.insert(self.r.randint(0, len(parts)), self.r.choice(["<?p i?>", "<?q?>", "<!--d-->", "<!---->", "z"]))
+        for _ in range(self.r.choice([0, 0, 1, 2]) if self.rich else 0):
+            parts.insert(self.r.randint(0, len(parts)), law_contents.piece(self.r, self.shape.declared))
         return Held(number, head, parts, end)
 
     def child(self, number: int, depth: int, siblings: tuple[int, ...]) -> str:
@@ -373,14 +381,14 @@ class Writer:
         return changes
 
 
-def draw_streams(r: Random, most: int = 18) -> tuple[dict[str, Shape], tuple[Step, ...]]:
+def draw_streams(r: Random, most: int = 18, rich: bool = False) -> tuple[dict[str, Shape], tuple[Step, ...]]:
     """One stream, ``s``, two, ``s`` and ``t``, or three, whose changes come as they may; with their shapes."""
     names = ["s", "t", "u"][: r.choices([1, 2, 3], [13, 6, 1])[0]]
     shapes: dict[str, Shape] = {}
     waiting: dict[str, list[str]] = {}
     for name in names:
         shapes[name] = draw_shape(r)
-        writer = Writer(r, shapes[name])
+        writer = Writer(r, shapes[name], rich)
         waiting[name] = writer.write(most if len(names) == 1 else most * 2 // 3)
     if r.random() < 0.02:
         waiting["s"] = [

@@ -351,7 +351,7 @@ class Wide(Paths):
             f"<o>{{ comment {{ {self.value(at)} ! string() => string-join() => translate('-', '_') }} }}</o>",
             f"<o>a{{ {self.value(at)} }}b<i/>{{ {at.text}/text() }}</o>", f"text {{ {self.value(at)} }}",
             f"element {{ concat('e', count({at.text}/*)) }} {{ attribute m {{ name({at.text}) }}, {at.text}/* }}",
-            f"<x:o xmlns:x='u'>{{ {at.text}/@n, <x:i>{{ {self.value(at)} }}</x:i> }}</x:o>",
+            f"<x:o xmlns:x='urn:u'>{{ {at.text}/@n, <x:i>{{ {self.value(at)} }}</x:i> }}</x:o>",
             f"<o>{{ {at.text}/@*, {at.text}/node() }}</o>", f"document {{ {at.text} }}/*/name()",
             f"map {{ 'n' : string({at.text}/@n), 'c' : count({at.text}/*) }}?{self.r.choice('nc')}",
             f"[ {self.value(at)}, name({at.text}) ]?{self.r.choice('12')}",

@@ -89,9 +89,9 @@ def test_all_ways_to_emit_agree_when_the_streams_have_ended(seed: int) -> None:
 def test_the_grammars_draw_every_operator_and_every_change() -> None:
     wires: list[str] = []
     texts: list[str] = []
-    for seed in range(40 * BLOCK):
+    for seed in range(150 * BLOCK):
         r = Random(seed)
-        shapes, steps = draw_streams(r)
+        shapes, steps = draw_streams(r, rich=seed % 3 == 0)
         wires += [step.wire for step in steps]
         texts += [draw_query(r, shapes), draw_wide(r, shapes)]
     forms = (
@@ -107,4 +107,5 @@ def test_the_grammars_draw_every_operator_and_every_change() -> None:
     assert [form for form in forms if not any(form in text for text in texts)] == []
     kinds = ("filler", "repeat", "replace", "remove", "before", "after", "hide", "show", "freeze", "eos", "structure")
     brought = (*[f"<stream:{kind}" for kind in kinds], "version=", "validTime=", 'doc="', 'ref="', "<stream:mutable")
+    brought += ("<![CDATA[", "&#50;", "<?p", "<!-- ", "<p:u ", 'xmlns="urn:d"', "xml:space", 'n=" 2"')
     assert [form for form in brought if not any(form in wire for wire in wires)] == []
