@@ -152,7 +152,7 @@ class Association(AtOnce):
             tree = self.grove.sprout(data)
         except XStreamError:  # told with its place
             return super().parse(change, tag, place, inside)
-        one_element = tree.kind[2] == ELEMENT and tree.size[1] == tree.size[2] + 1
+        one_element = len(tree.kind) > 2 and tree.kind[2] == ELEMENT and tree.size[1] == tree.size[2] + 1
         if not one_element or not self._apart(tag).isdisjoint(tree.name[3:]):
             return super().parse(change, tag, place, inside)
         opened = Opened(data, 0, len(data), None, (), True)
