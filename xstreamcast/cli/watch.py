@@ -115,7 +115,7 @@ def watch_command(
 
       generator | xcast watch 'stream("log")//error' --stream log=- --fixed '*' --format changes
 
-      xcast watch 'stream("s")//order\\[open]' --stream s=orders/ --table postgresql:///shop#open --columns '@id, total'
+      xcast watch 'stream("s")//order[open]' --stream s=orders/ --table postgresql:///shop#open --columns '@id, total'
     """
     from xstreamcast.cli.query import pairs
     from xstreamcast.cli.terminal import Diagnostics, readers_may_leave
