@@ -349,3 +349,11 @@ def test_memory_does_not_grow_with_the_document(asked: str, small_and_large: tup
         [sys.executable, "-c", PEAK, asked, small, large], capture_output=True, text=True, check=True, timeout=300
     )
     assert int(done.stdout) < 12_000, f"{done.stdout} kB more for 35 MB more"
+
+
+def test_what_is_tried_has_the_whole_document_though_it_comes_through_a_pipe(file: Path) -> None:
+    asked = '(try { count(doc("d")//n) } catch * { "caught" }, doc("d")/s/p[1]/@i/string())'
+    assert query(asked, docs={"d": file}).xml() == "100 0"
+    with subprocess.Popen(["cat", str(file)], stdout=subprocess.PIPE) as piped:
+        assert piped.stdout is not None
+        assert query(asked, docs={"d": piped.stdout}).xml() == "100 0"

@@ -43,15 +43,19 @@ def document_names(module: ast.Module) -> Iterator[str]:
 
 
 def asks_for_documents(query: Query) -> bool:
-    """Whether a query computes the names of documents: they may be those that are scanned."""
+    """Whether a query asks for documents besides those that a scan brings, which may be the same: it computes their
+    names, or asks inside of ``try``, where that there is no such document may be caught."""
     module = query.executable.program.module
-    return any(
-        isinstance(part, ast.FunctionCall | ast.NamedFunctionRef)
-        and part.name.expanded == (FN, "doc")
-        and not (isinstance(part, ast.FunctionCall) and isinstance(part.args[0], ast.StringLiteral))
-        for each in (module, *module.imported)
-        for part in descendants(each)
-    )
+    parts = [part for each in (module, *module.imported) for part in descendants(each)]
+    tried = [part for each in parts if isinstance(each, ast.TryCatch) for part in descendants(each)]
+    return any(_is_doc(part, named=False) for part in parts) or any(_is_doc(part) for part in tried)
+
+
+def _is_doc(part: ast.Node, named: bool = True) -> bool:
+    """Whether something is ``fn:doc``, or calls it; ``named``: be it with a name that the query says."""
+    if not isinstance(part, ast.FunctionCall | ast.NamedFunctionRef) or part.name.expanded != (FN, "doc"):
+        return False
+    return named or not (isinstance(part, ast.FunctionCall) and isinstance(part.args[0], ast.StringLiteral))
 
 
 @dataclass(frozen=True, slots=True)
