@@ -61,12 +61,13 @@ def _run(words: list[str]) -> int:
 
 def _guarded(work: Callable[[], None]) -> None:
     """Do something that a user may interrupt, and whose output a reader may leave (``| head``)."""
-    from xstreamcast.cli.interrupts import released
+    from xstreamcast.cli.interrupts import overdue, released
     from xstreamcast.cli.terminal import readers_may_leave
 
     try:
         with released(), readers_may_leave():
             work()
+            overdue()
     except KeyboardInterrupt:
         _interrupted()
 

@@ -25,8 +25,8 @@ T = TypeVar("T")
 
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What ends a command, and may be told it at any time."""
-_LATER: Final = 0.02
-"""Seconds after which a signal is taken that could not be taken when it came."""
+_LATER: Final = 0.001
+"""Seconds after which a signal that could not be taken when it came is tried again: not much can be done meanwhile."""
 _IMPORTING: Final = "<frozen importlib._bootstrap>"
 
 
@@ -169,6 +169,14 @@ class released:
     def __exit__(self, *_: object) -> None:
         if self.counts:
             _pending.holding = self.blocks + _pending.holding
+
+
+def overdue() -> None:
+    """What was to be taken later is taken now: a command is at its end, and there will be no later."""
+    if _pending.later:
+        first = _pending.later[0]
+        _pending.later.clear()
+        raise _raised(first)
 
 
 def signals_wait() -> bool:

@@ -10,7 +10,7 @@ from xstreamcast.native.store import stored
 
 MODULES: Final = (
     "scan.token", "scan.kernel", "scan.spans", "scan.tree", "scan.octets", "cast.columns", "cast.cutting",
-    "spark.rest.seams",
+    "functions.regex_machine", "spark.rest.seams",
 )  # fmt: skip
 """Where the kernels are."""
 
