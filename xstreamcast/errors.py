@@ -115,7 +115,7 @@ class WireError(XStreamError, ValueError):
 
 
 class FileError(XStreamError, OSError):
-    """XSC0006: a file or a folder that cannot be read, or written."""
+    """XSC0006: a file or a folder that cannot be read, or written; XSC0008: what cannot be had from the web."""
 
     def __str__(self) -> str:  # OSError brings its own
         return XStreamError.__str__(self)
@@ -125,6 +125,10 @@ class MissingFileError(FileError, FileNotFoundError):
     """XSC0006: … because it is not there."""
 
     errno = ENOENT
+
+
+class DocumentWarning(UserWarning):
+    """Something about a document that may not be meant; it is read all the same."""
 
 
 _BY_CODE: dict[str, type[XStreamError]] = {
@@ -139,6 +143,8 @@ _BY_CODE: dict[str, type[XStreamError]] = {
     "XSC0001": XMLError,
     "XSC0006": FileError,
     "XSC0007": XMLError,
+    "XSC0008": FileError,
+    "XSC0009": XMLError,
     "XSC0130": XQueryValueError,
 }
 

@@ -62,10 +62,10 @@ def _run(words: list[str]) -> int:
 def _guarded(work: Callable[[], None]) -> None:
     """Do something that a user may interrupt, and whose output a reader may leave (``| head``)."""
     from xstreamcast.cli.interrupts import overdue, released
-    from xstreamcast.cli.terminal import readers_may_leave
+    from xstreamcast.cli.terminal import readers_may_leave, warnings_told
 
     try:
-        with released(), readers_may_leave():
+        with released(), readers_may_leave(), warnings_told():
             work()
             overdue()
     except KeyboardInterrupt:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -9,7 +11,8 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from pathlib import Path
 from shutil import copyfileobj
-from tempfile import SpooledTemporaryFile
+from tempfile import SpooledTemporaryFile, TemporaryDirectory
+from time import monotonic, sleep
 from typing import IO, TYPE_CHECKING, Annotated, BinaryIO, Final, Protocol, cast
 
 from xstreamcast.cli.options import Argument, Option, WrongCall
@@ -32,7 +35,8 @@ def feed_command(
         Argument(metavar="RECORD", help="The path to the records: /feed/entry. * is any name; several with |."),
     ],
     sources: Annotated[
-        list[str], Argument(metavar="SOURCE...", help="Documents in order, folders of them (gz too); - is stdin.")
+        list[str],
+        Argument(metavar="SOURCE...", help="Documents in order, folders and archives of them; - is stdin."),
     ],
     key: Annotated[
         str | None, Option(metavar="EXPR", help="What a record is known by. Without: each is a new one.")
@@ -50,13 +54,18 @@ def feed_command(
     namespace: Annotated[
         list[str], Option(metavar="[PREFIX=]URI", help="A prefix; without one, that of names without a prefix.")
     ] = [],
+    dtd: Annotated[Path | None, Option(metavar="FILE", help="The DTD of the documents: entities, defaults.")] = None,
+    catalog: Annotated[
+        Path | None, Option(metavar="FILE", help="An XML catalog, which names the files of DTDs.")
+    ] = None,
+    every: Annotated[
+        str | None, Option(metavar="TIME", help="Ask URLs again so often (30s, 5m, 1h), for what has changed.")
+    ] = None,
     follow: Annotated[bool, Option("--follow", help="Go on with documents that appear or are replaced.")] = False,
     until_idle: Annotated[
         float | None, Option(metavar="SECONDS", help="With --follow: until nothing has come for so long.")
     ] = None,
-    state: Annotated[
-        Path | None, Option(metavar="FILE", help="What is known, to go on with it another time.")
-    ] = None,
+    state: Annotated[Path | None, Option(metavar="FILE", help="What is known, to go on with it another time.")] = None,
     out: Annotated[
         str | None, Option("-o", "--out", metavar="OUT", help="A file, or a folder/ that grows by a file each.")
     ] = None,
@@ -90,6 +99,8 @@ def feed_command(
 
       xcast feed '/osm/node|/osmChange/*/node' base.osm diffs/ --key @id --removed /osmChange/delete/node -o nodes/
 
+      xcast feed /rss/channel/item --every 5m https://example.org/news.rss --key guid --whole -o news/
+
       sensors | xcast feed /reading - --time @at | xcast watch -f alerts.xq --stream readings=-
 
       xcast feed /PubmedArticleSet/PubmedArticle baseline/ updatefiles/ --key MedlineCitation/PMID --state pubmed.state
@@ -99,6 +110,8 @@ def feed_command(
     from xstreamcast.cli.terminal import Diagnostics, output
     from xstreamcast.feeds import Feed
     from xstreamcast.feeds.documents import documents as documents_of
+    from xstreamcast.run.stored import in_archives
+    from xstreamcast.scan.web import is_url
 
     folder = out is not None and (out.endswith("/") or Path(out).is_dir())
     piped = out is None or out == "-"
@@ -106,23 +119,30 @@ def feed_command(
         raise WrongCall("--columns, --table-key and --keep-removed are of --table")
     if table is not None and (out is not None or state is None or time is not None):
         raise WrongCall("--table goes on by --state, has records as they are now (no --time), and is no -o")
-    if until_idle is not None and not follow:
-        raise WrongCall("--until-idle belongs to --follow")
+    if until_idle is not None and not follow and every is None:
+        raise WrongCall("--until-idle belongs to --follow and --every")
+    urls = [source for source in sources if is_url(source)]
+    if urls and every is None:
+        raise WrongCall("a URL is asked again and again: say how often with --every 30s")
+    if every is not None and (len(urls) < len(sources) or follow):
+        raise WrongCall("--every belongs to URLs, which stand alone")
+    seconds = None if every is None else _seconds(every)
+    follow = follow or every is not None
     if "-" in sources and (follow or len(sources) > 1):
         raise WrongCall("standard input stands alone, and is followed anyway")
     if (follow or state is not None) and not (folder or piped):
         raise WrongCall("what goes on with --follow or --state is written to a folder/ or a pipe")
     for source in sources:
-        if source != "-" and not Path(source).exists():
+        if source != "-" and not urls and not Path(source).exists() and in_archives(Path(source)) is None:
             raise missing_file(source, "no such file or folder", "give documents, folders, or -")
     report = Diagnostics()
     feed = Feed(
         record, key=key, time=time, removed=removed, whole=whole, namespaces=dict(map(_namespace, namespace)),
-        state=state, report=report,
+        state=state, report=report, dtd=dtd, catalog=catalog,
     )  # fmt: skip
     ends = not follow and state is None
     try:
-        found = documents_of(feed, sources, follow, until_idle)
+        found = _polled(feed, urls, seconds, until_idle) if seconds else documents_of(feed, sources, follow, until_idle)
         documents = (document for document in found if document is not None)
         if table is not None:
             about = f"{record}\n{key}\n{removed}\n{whole}"
@@ -145,6 +165,50 @@ def feed_command(
 def _namespace(given: str) -> tuple[str, str]:
     prefix, sign, uri = given.partition("=")
     return (prefix, uri) if sign and prefix.isidentifier() else ("", given)
+
+
+def _seconds(every: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h|)", every)
+    if match is None or not float(match[1]):
+        raise WrongCall(f"--every is a time such as 30s, 5m or 1h, not {every!r}")
+    return float(match[1]) * {"s": 1, "": 1, "m": 60, "h": 3600}[match[2]]
+
+
+class _Copy(str):
+    """The URL of a document, of which there is a copy."""
+
+    path: Path
+
+
+def _polled(feed: Feed, urls: list[str], seconds: float, until_idle: float | None) -> Iterator[str]:
+    """What URLs lead to, each time that it is another; what cannot be had is told, and asked for again."""
+    from xstreamcast.model.diagnostic import Diagnostic
+    from xstreamcast.scan.web import fetch
+
+    last = monotonic()
+    with TemporaryDirectory(prefix="xstreamcast-") as folder:
+        while True:
+            due = monotonic() + seconds
+            for url in urls:
+                marks = json.loads(feed.known.get(f"asked {url}", "{}"))
+                document = _Copy(url)
+                document.path = Path(folder, "document.xml")
+                try:
+                    found = fetch(url, marks)
+                    if found is None:
+                        continue
+                    with found.body as body, open(document.path, "wb") as copy:
+                        copyfileobj(body, copy)
+                except XStreamError as failure:
+                    feed.report(Diagnostic(failure.code, "quarantine", failure.message, failure.place or Place(url)))
+                    continue
+                yield document
+                with feed.known.whole():
+                    feed.known.put(f"asked {url}", json.dumps(found.marks))
+                last = monotonic()
+            if until_idle is not None and monotonic() - last >= until_idle:
+                return
+            sleep(max(0.0, due - monotonic()))
 
 
 class _Writer(Protocol):
@@ -184,7 +248,8 @@ def _changes(feed: Feed, document: str, telling: _Telling, follow: bool) -> Iter
     from xstreamcast.model.diagnostic import Diagnostic
 
     try:
-        yield from feed.changes(document, told=telling.publish)
+        copy = document.path if isinstance(document, _Copy) else document
+        yield from feed.changes(copy, telling.publish, document if isinstance(document, _Copy) else "")
     except XStreamError as fault:  # of reading: what goes wrong in writing is met where it is written
         if not follow:
             raise

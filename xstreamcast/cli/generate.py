@@ -48,13 +48,9 @@ def generate_command(
     out: Annotated[str, Option("-o", "--out", metavar="OUT", help="A file, a folder, or - for stdout.")],
     factor: Annotated[float, Option(help="Size: the counts of factor 1, times this.")] = 1.0,
     seed: Annotated[int, Option(help="Equal seeds give equal bytes.")] = 1,
-    updates: Annotated[
-        int | None, Option(help=f"Changes after the initial fragments ({UPDATES} if left out).")
-    ] = None,
+    updates: Annotated[int | None, Option(help=f"Changes after the initial fragments ({UPDATES} if left out).")] = None,
     rate: Annotated[float | None, Option(help="Changes per second of wall-clock time.")] = None,
-    _: Annotated[
-        bool, Option("--list", instead=_list, help="Show every generator and leave.")
-    ] = False,
+    _: Annotated[bool, Option("--list", instead=_list, help="Show every generator and leave.")] = False,
 ) -> None:
     """Write one of the papers' documents or streams, at any size, the same for equal seeds.
 

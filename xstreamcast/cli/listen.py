@@ -22,9 +22,7 @@ _TAIL: Final = 1 << 16
 
 
 def listen_command(
-    names: Annotated[
-        list[str] | None, Argument(metavar="NAME...", help="Streams, or xcast:// addresses.")
-    ] = None,
+    names: Annotated[list[str] | None, Argument(metavar="NAME...", help="Streams, or xcast:// addresses.")] = None,
     server: Annotated[str, Option(metavar="HOST:PORT", help="Where streams without an address are.")] = (
         "127.0.0.1:8203"
     ),

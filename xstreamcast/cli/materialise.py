@@ -14,9 +14,7 @@ def materialise_command(
     ],
     structure: Annotated[Path | None, Option(help="Its tag structure, if the stream does not bring it.")] = None,
     at: Annotated[str | None, Option(metavar="TIME", help="Only what is alive at that time.")] = None,
-    temporal: Annotated[
-        bool, Option("--temporal", help="The whole history; with --at, as it was known then.")
-    ] = False,
+    temporal: Annotated[bool, Option("--temporal", help="The whole history; with --at, as it was known then.")] = False,
     lifespans: Annotated[bool, Option(help="Write vtFrom and vtTo on temporal elements and events.")] = True,
     doc: Annotated[str | None, Option(help="Which document, if the stream has several.")] = None,
     out: Annotated[Path | None, Option("-o", "--out", help="Write to a file (.gz packs it).")] = None,

@@ -49,8 +49,15 @@ def _piped() -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
 
 
-def _source(name: str) -> Any:
+def _source(name: str, allow_http: bool = False) -> Any:
     """A document named on the command line: ``-`` is standard input."""
+    from xstreamcast.scan.archives import is_member
+
+    if allow_http:
+        from xstreamcast.scan.web import fetched, is_url
+
+        if is_url(name):
+            return fetched(name)
     if name == "-":
         from xstreamcast.scan.encoding import standard_input
 
@@ -58,7 +65,7 @@ def _source(name: str) -> Any:
     path = Path(name)
     if path.is_dir():
         raise error("XSC0006", "it is a folder", Place(name), "name a file in it")
-    if not path.exists():
+    if not path.exists() and not is_member(path):
         from xstreamcast.model.parse import no_document
 
         raise no_document(name, "a query comes first, then the file it looks at")
@@ -71,16 +78,13 @@ def _stream(name: str) -> Any:
 
 
 def _expanded(names: list[str]) -> list[str]:
-    """The documents of files, folders and patterns."""
-    from xstreamcast.run.stored import PATTERN, stored
+    """The documents of files, folders, archives and patterns."""
+    from xstreamcast.run.stored import several
 
     made: list[str] = []
     for name in names:
-        path = Path(name)
-        if name != "-" and (path.is_dir() or (PATTERN.search(name) and not path.exists())):
-            made += map(str, stored(name))
-        else:
-            made.append(name)
+        found = None if name == "-" or "://" in name else several(name)
+        made += [name] if found is None else map(str, found)
     return made
 
 
@@ -88,7 +92,7 @@ def query_command(
     query: Annotated[str | None, Argument(metavar="QUERY", help="The query (with -f: the FILE).")] = None,
     files: Annotated[
         list[str] | None,
-        Argument(metavar="FILE", help="The documents it looks at (gz too), folders of them; - is stdin."),
+        Argument(metavar="FILE", help="Documents (gz too), folders, archives (a.zip, a.zip!b*); - is stdin."),
     ] = None,
     query_file: Annotated[
         Path | None, Option("-f", "--file", metavar="QUERYFILE", help="Read the query from a file.")
@@ -124,9 +128,21 @@ def query_command(
     ] = None,
     lines: Annotated[bool, Option("--lines", help="One item per line.")] = False,
     indent: Annotated[bool, Option("--indent", help="Indent XML.")] = False,
-    threads: Annotated[int, Option(metavar="N", min=1, help="Scan large files by so many threads.")] = 1,
+    threads: Annotated[
+        int, Option(metavar="N", min=1, help="Scan large files, and unpack bz2, by so many threads.")
+    ] = 1,
     spool: Annotated[
         bool, Option("--spool", help="Keep a copy of a pipe while it runs, if the query must read it twice.")
+    ] = False,
+    many: Annotated[
+        bool, Option("--many", help="There are several documents in a file; told if the first is over 2 MB.")
+    ] = False,
+    dtd: Annotated[Path | None, Option(metavar="FILE", help="The DTD of the documents: entities, defaults.")] = None,
+    catalog: Annotated[
+        Path | None, Option(metavar="FILE", help="An XML catalog, which names the files of DTDs.")
+    ] = None,
+    allow_http: Annotated[
+        bool, Option("--allow-http", help="FILEs may be URLs: each is fetched once, while it is read.")
     ] = False,
     engine: Annotated[str, Option(metavar="ENGINE", help="embedded, or spark.")] = "embedded",
     master: Annotated[
@@ -135,8 +151,9 @@ def query_command(
 ) -> None:
     """Run an XQuery 3.1 or XCQL query and print its result.
 
-    The context item is the document FILE, or standard input if something is piped into it. Of several FILEs, a folder
-    or a pattern in quotes the query is asked one after the other; collection() has all of them.
+    The context item is the document FILE, or standard input if something is piped into it. Of several FILEs, a folder,
+    an archive (zip, tar, docx …) or a pattern in quotes the query is asked one after the other; collection() has all of
+    them.
     Values of --var are untyped text, as attributes are:
     $n + 1 and $n = "a" both work. Large documents are scanned, not loaded: results are printed as soon as they are
     known, and memory holds what the query needs (see xcast explain).
@@ -147,13 +164,17 @@ def query_command(
 
       xcast query 'for $b in //book where $b/price < 30 return $b/title' --lines catalog.xml.gz
 
-      curl -s https://example.org/feed.xml | xcast query '//title/string()' --lines
+      xcast query '//title/string()' --lines --allow-http https://example.org/feed.xml
 
       zcat dump.xml.gz | xcast query 'count(//page[redirect])'
 
       xcast query '//error/string()' --lines logs/*.xml
 
       xcast query 'sum(collection()//amount)' messages/*.xml
+
+      xcast query '//*:t/string()' --lines 'letter.docx!word/document.xml'
+
+      xcast query 'count(//article)' dblp.xml.gz --dtd dblp.dtd
 
       xcast query -f report.xq --doc auction.xml=site.xml --var year=2024 --indent
 
@@ -189,8 +210,9 @@ def query_command(
         raise WrongCall(f"--engine is one of {', '.join(ENGINES)}")
     if engine == "embedded" and master != "local[2]":
         raise WrongCall("--master belongs to --engine spark")
-    if engine == "spark" and (structure or threads > 1 or spool or columns):
-        raise WrongCall("--structure, --threads, --spool and --columns belong to --engine embedded")
+    if engine == "spark" and (structure or threads > 1 or spool or columns or many or dtd or catalog or allow_http):
+        options = "--structure, --threads, --spool, --columns, --many, --dtd, --catalog and --allow-http"
+        raise WrongCall(f"{options} belong to --engine embedded")
     base = None if query_file is None else query_file.absolute().as_uri()
     given, streams = pairs(var, "--var"), pairs(stream, "--stream")
     structures = {}
@@ -223,13 +245,16 @@ def query_command(
                 source=str(query_file or "query"),
             )  # fmt: skip
         return
+    from xstreamcast.scan.external import named
+
+    external = named(dtd, catalog)
     names = _expanded(names)
     report = Diagnostics()
     known = _streams(compiled, {key: _stream(value) for key, value in streams.items()}, structures, now, report)
-    docs = {key: _source(value) for key, value in pairs(doc, "--doc").items()}
+    docs = {key: _source(value, allow_http) for key, value in pairs(doc, "--doc").items()}
     progress = scan_progress(*_scanned_file(names or list(pairs(doc, "--doc").values())))
-    sources = [_source(name) for name in names]
-    if sources and isinstance(sources[0], Path) and sources[0].is_file():
+    sources = [_source(name, allow_http) for name in names]
+    if sources and isinstance(sources[0], Path):
         _warn(namespace_doubts(compiled, sources[0]))
     each = sources if compiled.executable.program.uses_context and sources else [None]
     outputs: list[Output] = []
@@ -257,6 +282,8 @@ def query_command(
                 scanning=Scanning(
                     threads,
                     spool=spool,
+                    many=many,
+                    external=external,
                     progress=progress or ignored,
                     pause=pause,
                     grow=not lines and grows(parameters),
@@ -298,8 +325,10 @@ def _scanned_file(names: list[str]) -> tuple[str, int | None]:
     """How a progress bar calls what is scanned, and its size as stored, if that can be known."""
     if len(names) != 1 or names[0] == "-":
         return ("standard input" if names == ["-"] else "scanning"), None
+    from xstreamcast.scan.archives import is_document, size_of
+
     path = Path(names[0])
-    return path.name, path.stat().st_size if path.is_file() else None
+    return path.name, size_of(path) if is_document(path) else None
 
 
 def _streams(

@@ -19,13 +19,9 @@ def serve_command(
         list[str], Option(metavar="[NAME=]FILE", help="The tag structure of a stream that does not bring it.")
     ] = [],
     log: Annotated[Path, Option(metavar="FOLDER", help="Where the logs of the streams are.")] = Path("xcast-log"),
-    host: Annotated[str, Option(help="The address to listen on; by default nobody outside is served.")] = (
-        "127.0.0.1"
-    ),
+    host: Annotated[str, Option(help="The address to listen on; by default nobody outside is served.")] = ("127.0.0.1"),
     port: Annotated[int, Option(min=0, max=65_535, help="0: any that is free.")] = 8203,
-    token: Annotated[
-        str, Option(envvar="XCAST_TOKEN", help="Who has it may publish; without one nobody may.")
-    ] = "",
+    token: Annotated[str, Option(envvar="XCAST_TOKEN", help="Who has it may publish; without one nobody may.")] = "",
     cycle: Annotated[float, Option(metavar="SECONDS", help="How long a cycle of the carousel takes.")] = 10.0,
     bandwidth: Annotated[
         float, Option(metavar="MB/S", help="What a carousel may take; its cycle is longer if need be.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import UnsupportedOperation
@@ -12,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 from xstreamcast.cli.interrupts import Owed
-from xstreamcast.errors import error
+from xstreamcast.errors import DocumentWarning, error
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.findings import Findings
 
@@ -172,3 +173,12 @@ def _opened(partial: Path, final: Path) -> BinaryIO:
         return open(partial, "wb")
     except OSError as fault:
         raise error("XSC0006", f"cannot write {final}: {fault.strerror}", hint="does the folder exist?") from None
+
+
+@contextmanager
+def warnings_told() -> Iterator[None]:
+    """What may not be meant of a document is told on standard error, as other warnings are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DocumentWarning)
+        warnings.showwarning = lambda message, *_: print(f"xcast: warning: {message}", file=sys.stderr)
+        yield

@@ -11,9 +11,7 @@ from xstreamcast.cli.options import Argument, Option, WrongCall
 def translate_command(
     query: Annotated[str | None, Argument(metavar="QUERY", help="The query's text.", show_default=False)] = None,
     file: Annotated[Path | None, Option("-f", "--file", help="Read the query from a file.")] = None,
-    strategy: Annotated[
-        str, Option(metavar="CaQ|QaC|QaC+", help="How to get from fragments to the answer.")
-    ] = "QaC",
+    strategy: Annotated[str, Option(metavar="CaQ|QaC|QaC+", help="How to get from fragments to the answer.")] = "QaC",
     stream: Annotated[
         list[str] | None, Option(metavar="NAME=FRAGMENTS", help="The fragments file of a stream.")
     ] = None,

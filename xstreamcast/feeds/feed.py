@@ -11,11 +11,11 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from itertools import islice
+from os import PathLike
 from pathlib import Path
 from queue import Queue
 from threading import Thread
@@ -32,7 +32,9 @@ from xstreamcast.model.findings import Findings
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, TagType, parse_structure, write_structure
 from xstreamcast.model.time import Instant, parse_instant
+from xstreamcast.scan.archives import is_document, stamp_of
 from xstreamcast.scan.encoding import source_name
+from xstreamcast.scan.external import named
 from xstreamcast.scan.given import Given, readable
 
 Brought = Record | Removal | Diagnostic
@@ -52,7 +54,8 @@ class Feed:
     ``removed``, an expression over the document, leads to records that are gone, ``/osmChange/delete/node``, or gives
     their keys; if documents are ``whole``, all that they do not bring are. ``state`` is a file by which another run
     goes on; ``report`` hears of records that were put aside, and of documents without any: without one it is warned of
-    them after each document, of each kind once, with how many there were; ``warnings`` has all of them.
+    them after each document, of each kind once, with how many there were; ``warnings`` has all of them. ``dtd`` and
+    ``catalog`` are those of :func:`xstreamcast.query`.
     """
 
     def __init__(
@@ -66,13 +69,15 @@ class Feed:
         namespaces: Mapping[str, str] | None = None,
         state: str | Path | None = None,
         report: Callable[[Diagnostic], None] | None = None,
+        dtd: str | PathLike[str] | None = None,
+        catalog: str | PathLike[str] | None = None,
     ) -> None:
         if key is None and (removed is not None or whole):
             raise error("XSC0120", "what is gone is known by its key", hint="say what the key of a record is")
         self.keyed, self.timed, self.removes, self.whole = key is not None, time is not None, removed is not None, whole
         self.report = Findings(report)
         self.namespaces = dict(namespaces or {})
-        self.records = Records(record, key, time, removed, namespaces or {})
+        self.records = Records(record, key, time, removed, namespaces or {}, named(dtd, catalog))
         self.known = Known(state, f"({self.records.about}, {key!r}, {time!r}, {removed!r}, {whole!r})")
         self.tags = self._announced()
         self.counts: Counter[str] = Counter()
@@ -121,17 +126,19 @@ class Feed:
         return parse_structure(text) if text else None
 
     def changes(
-        self, document: Given, told: Callable[[], None] = lambda: None
+        self, document: Given, told: Callable[[], None] = lambda: None, name: str = ""
     ) -> Generator[Structure | Change, None, None]:
         """What a document changes. When all of it has been taken, ``told`` is called, and then it is remembered.
 
         What cannot be read again is remembered as it comes, so that ``told`` is called for each part. Of a file that
         turns out not to be well-formed nothing is remembered: what came of it before the error is to be forgotten.
+        ``name``: what the document is called, if it is a copy of one that is elsewhere.
         """
         source = readable(document)
-        found, name = self.records.read(source), source_name(source)
-        if isinstance(source, str | Path) and Path(source).is_file():
-            yield from self._file(Path(source), found, told)
+        name = name or source_name(source)
+        found = self.records.read(source, name)
+        if isinstance(source, str | Path) and is_document(Path(source)):
+            yield from self._file(Path(source), found, told, name)
         else:
             yield from self._pieces(found, name, told)
         self.report.tell()
@@ -147,15 +154,18 @@ class Feed:
             yield from self._gone(seen)
             told()
 
-    def _file(self, path: Path, found: Iterator[Brought], told: Callable[[], None]) -> Iterator[Structure | Change]:
+    def _file(
+        self, path: Path, found: Iterator[Brought], told: Callable[[], None], name: str
+    ) -> Iterator[Structure | Change]:
         stamp, counts = _stamp(path), self.counts.copy()  # of what is read: it may be another file by the end
         try:
             with self.known.whole():
                 seen = self._count("documents")
                 for lot in _lots(found):
-                    yield from self._lot(lot, seen, str(path))
+                    yield from self._lot(lot, seen, name)
                 yield from self._gone(seen)
-                self.known.read(str(path.resolve()), stamp)
+                if name == source_name(path):
+                    self.known.read(str(path.resolve()), stamp)
                 told()
         except BaseException as fault:
             if isinstance(fault, XStreamError):
@@ -286,10 +296,10 @@ class Feed:
 
 def _stamp(path: Path) -> str:
     try:
-        found = os.stat(path)
+        size, written = stamp_of(path)
     except OSError as fault:
         raise file_error(fault, path, "it was there a moment ago") from None
-    return f"{found.st_size} {found.st_mtime_ns}"
+    return f"{size} {written}"
 
 
 def _lots(found: Iterator[Brought]) -> Iterator[list[Brought]]:

@@ -16,10 +16,13 @@ from xstreamcast.model.framing import Broken, Framer
 from xstreamcast.model.function import Array
 from xstreamcast.model.parse import root_name
 from xstreamcast.model.tree import Node
-from xstreamcast.scan.encoding import Source, plain_xml, source_name, standard_input
+from xstreamcast.run.inputs import Scanning
+from xstreamcast.run.stored import opened
+from xstreamcast.scan.encoding import Source, plain_xml, standard_input
 
 if TYPE_CHECKING:
     from xstreamcast.run.query import Query
+    from xstreamcast.scan.external import External
 
 _ERRORS: Final = "Q{http://www.w3.org/2005/xqt-errors}"
 
@@ -44,8 +47,15 @@ class Records:
     """What is read of each document: ``text`` is the paths to its records, ``removed`` leads to what is gone."""
 
     def __init__(
-        self, text: str, key: str | None, time: str | None, removed: str | None, namespaces: Mapping[str, str]
+        self,
+        text: str,
+        key: str | None,
+        time: str | None,
+        removed: str | None,
+        namespaces: Mapping[str, str],
+        external: External | None = None,
     ) -> None:
+        self.external = external
         self.text = text
         self.paths = parse_paths(text, namespaces)
         self.messages = any(len(path) == 1 for path in self.paths)
@@ -69,25 +79,31 @@ class Records:
         paths = [tuple(map(str, path)) for path in self.paths]
         return repr(paths[0] if len(paths) == 1 else tuple(paths))
 
-    def read(self, source: Source) -> Iterator[Record | Removal | Diagnostic]:
+    def read(self, source: Source, name: str) -> Iterator[Record | Removal | Diagnostic]:
         """The records of a document in its order, then the keys of what is gone; of messages, message by message."""
-        name = source_name(source)
         if not self.messages:
             piped = standard_input() if str(source) == "-" else source
             yield from self._found(Path(piped) if isinstance(piped, str) else piped, name)
             return
-        piece = None
-        for piece in Framer(plain_xml(source)):
+        at_rest = isinstance(source, str | Path) and Path(source).is_file()
+        for document in opened([Path(str(source))]) if at_rest else [source]:
+            yield from self._messages(document, name)
+
+    def _messages(self, source: Source, name: str) -> Iterator[Record | Removal | Diagnostic]:
+        framer, piece = Framer(plain_xml(source, many=True)), None
+        for piece in framer:
+            doctype, framer.doctype = framer.doctype, b""
             if isinstance(piece, Broken):
                 place = Place(name, offset=piece.offset)
                 yield Diagnostic("XSC0001", "quarantine", piece.reason, place, excerpt(piece.raw))
             else:
-                yield from self._found(piece.raw, name)
+                yield from self._found(doctype + piece.raw, name)
         if piece is None:
             yield self._nothing(b"", name)
 
     def _found(self, context: Any, name: str) -> Iterator[Record | Removal | Diagnostic]:
-        items = self.query.ask(context=context).consume()
+        scanning = Scanning(many=True, external=self.external)
+        items = self.query.ask(context=context, scanning=scanning).consume()
         has_records = False
         for key in items:
             second: Item = next(items)

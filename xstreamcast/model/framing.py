@@ -19,6 +19,7 @@ from typing import Final
 
 from xstreamcast.model.content import ATTRIBUTE, START_TAG, attribute_text
 from xstreamcast.model.namespaces import STREAM
+from xstreamcast.scan.sequence import END_MARK
 
 FRAGMENT_LIMIT: Final = 1 << 28
 """No fragment is larger than this; what is, is broken."""
@@ -32,7 +33,12 @@ CARRIERS: Final = frozenset(
 )
 
 _FRAGMENTS: Final = rb"filler|repeat|replace|remove|structure|tagStructure|eos"
-_NOT_DATA: Final = re.compile(rb"\s+|<!--.*?-->|<\?.*?\?>|<!\[CDATA\[.*?\]\]>|<!DOCTYPE[^\[>]*>|[^<]+", re.DOTALL)
+_NOT_DATA: Final = re.compile(
+    rb"\s+|<!--.*?-->|<\?.*?\?>|<!\[CDATA\[.*?\]\]>|" + re.escape(END_MARK) + rb"|(?P<doctype><!DOCTYPE"
+    rb"""(?:[^\[>"']|"[^"]*"|'[^']*')*"""
+    rb"""(?:\[(?:"[^"]*"|'[^']*'|<!--.*?-->|<\?.*?\?>|[^\]"'])*\]\s*)?>)|[^<]+""",
+    re.DOTALL,
+)
 _UNFINISHED: Final = re.compile(rb"<$|<!$|<!-$|<!--|<\?|<!\[|<!D")
 
 
@@ -119,6 +125,7 @@ class Framer:
         self.namespaces: dict[str, str] = dict(namespaces or {})
         self.wrapper: Frame | None = None
         self.progress: tuple[int, int] | None = None  # of an unfinished fragment: bytes looked through, elements open
+        self.doctype = b""  # the document type declaration before the next frame, where each has its own
         self.looked = 0  # up to which offset there is no closing bracket after the cursor
 
     def more(self) -> None:
@@ -155,7 +162,9 @@ class Framer:
             if skipped is None:
                 break
             raw = skipped[0]
-            if raw[:1] != b"<" or raw[:3] == b"<![":  # text between fragments
+            if skipped["doctype"]:
+                self.doctype = bytes(raw)
+            if (raw[:1] != b"<" or raw[:3] == b"<![") and raw != END_MARK:  # text between fragments
                 whole = skipped.end() < len(self.buffer) or self.ended
                 if raw.strip() and (whole or len(raw) > _TEXT_LIMIT):
                     return Broken(bytes(raw), self.offset + self.at, "text between fragments")

@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from xstreamcast.errors import Place, XStreamError, error, missing_file
 from xstreamcast.model.build import TreeBuilder, simple_content
@@ -25,8 +27,23 @@ from xstreamcast.model.names import (
     intern_prefix,
 )
 from xstreamcast.model.tree import Node, Tree
-from xstreamcast.scan.encoding import Source, expat_chunks, has_internal_subset, open_input, read_chunks, source_name
-from xstreamcast.scan.normalise import parse_fault
+from xstreamcast.scan.archives import is_document, is_member, size_of, uri_at
+from xstreamcast.scan.encoding import (
+    Meter,
+    Source,
+    decoded_chunks,
+    expat_chunks,
+    has_internal_subset,
+    open_input,
+    plain_chunks,
+    read_chunks,
+    source_name,
+)
+from xstreamcast.scan.normalise import moved, parse_fault
+from xstreamcast.scan.sequence import MANY_HINT, Fed, Pieces, another, begins_document, between, told_bare
+
+if TYPE_CHECKING:
+    from xstreamcast.scan.external import External
 
 KERNEL_FROM = 2 << 20
 """Bytes from which the scan kernel reads a file: loading it takes as long as a tree of so much."""
@@ -54,39 +71,117 @@ def parse(
     document_uri: str | None = None,
     name: str = "",
     wrapped: int = 0,
+    *,
+    many: bool = False,
+    external: External | None = None,
 ) -> Node:
     """The document node of XML text (str), bytes in any encoding, or an open binary file; errors call it ``name``.
 
     ``wrapped``: so many of its outermost elements are ours, and do not count as levels.
-    """
-    import pyexpat
 
+    ``many``: several documents may follow each other; their root elements are those of one document node.
+    ``external``: DTDs outside of the document that may be read.
+
+    >>> len(parse("<?xml version='1.0'?><a/> <?xml version='1.0'?><b/>", many=True).children())
+    2
+    """
     name = name or document_uri or base_uri or ""
     tree = Tree(base_uri, document_uri)
-    parser = pyexpat.ParserCreate("utf-8" if isinstance(source, str) else None, _SEPARATOR)
-    finish, unclosed = _attach(parser, tree, deepest() + wrapped)
+    meter = Meter()
     chunks: Iterable[bytes]
     if isinstance(source, str):
         chunks = (source.encode("utf-8", "surrogatepass"),)
     elif isinstance(source, (bytes, bytearray, memoryview)):
-        chunks = expat_chunks((bytes(source),), name)
+        chunks = (bytes(source),) if external is not None else expat_chunks((bytes(source),), name, meter)
     else:
         name = name or source_name(source)
-        chunks = expat_chunks(read_chunks(source, name), name)
+        chunks = read_chunks(source, name)
+        chunks = chunks if external is not None else expat_chunks(chunks, name, meter)
+    if external is not None:
+        chunks = plain_chunks(chunks, name, many, meter, external)
+        meter.decoded = True
+    handlers = _Handlers(tree, deepest() + wrapped)
+    pieces = Pieces(chunks)
+    encoding = "utf-8" if isinstance(source, str) or external is not None else None
+    at = _one(pieces, handlers, encoding, (1, 1), name, many)
+    if at is not None and meter.encoding != "utf-8" and not meter.decoded:
+        pieces = Pieces(decoded_chunks(pieces, meter.encoding, name, blank=False))
+    bare = True
+    while at is not None and (more := _passed(pieces, at, meter.encoding, name)) is not None:
+        if bare and more.bare:
+            told_bare(Place(name, *more.at))
+        bare = False
+        at = _one(pieces, handlers, "utf-8", more.at, name, many)
+    handlers.finish()
+    return tree.root
+
+
+def _one(
+    pieces: Pieces, handlers: _Handlers, encoding: str | None, begin: tuple[int, int], name: str, many: bool
+) -> tuple[int, int] | None:
+    """Parse a document that begins at a line and a column; where another begins, if one does: it is given back."""
+    import pyexpat
+
+    parser = pyexpat.ParserCreate(encoding, _SEPARATOR)
+    handlers.attach(parser)
+    fed = Fed()
     try:
-        for chunk in chunks:
-            parser.Parse(chunk, False)
+        for chunk in pieces:
+            parser.Parse(fed.take(chunk, handlers.ended), False)
         parser.Parse(b"", True)
     except pyexpat.ExpatError as failure:
-        raise parse_fault(failure, name, unclosed=unclosed()) from None
+        hint = ""
+        if handlers.ended:
+            rest = fed.rest(parser.ErrorByteIndex)
+            if many and another(rest, pieces):
+                return moved(begin, failure.lineno, failure.offset + 1)
+            hint = MANY_HINT if begins_document(rest) else ""
+        raise parse_fault(failure, name, unclosed=handlers.unclosed(), begin=begin, hint=hint) from None
     except _Deep:
-        raise too_deep(Place(name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)) from None
+        place = Place(name, *moved(begin, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1))
+        raise too_deep(place) from None
     except _Outside as entity:
-        place = Place(name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
-        hint = "external entities and DTDs are not read"
+        place = Place(name, *moved(begin, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1))
+        hint = "name the DTD that declares it: --dtd FILE, dtd="
         raise error("XSC0001", f"entity {entity} is outside the document", place, hint) from None
-    finish()
-    return tree.root
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Next:
+    """Where the next document begins, and whether nothing told that one would."""
+
+    at: tuple[int, int]
+    bare: bool
+
+
+def _passed(pieces: Pieces, at: tuple[int, int], encoding: str, name: str) -> _Next | None:
+    """Pass over what stands between two documents; None if there is no other."""
+    passed, whole, head = b"", False, b""
+    while True:
+        try:
+            size = between(head, encoding)
+        except XStreamError as fault:
+            raise error("XSC0001", fault.message, Place(name, *_after(at, passed)), fault.hint) from None
+        blank = len(head) - len(head.lstrip(b" \t\r\n"))
+        if size and b"<?xml" in passed and head.startswith(b"<?xml"):
+            raise error("XSC0001", "a second XML declaration", Place(name, *_after(at, passed)), "a document has one")
+        if size or blank:
+            passed, head = passed + head[: size or blank], head[size or blank :]
+        elif size is None and not whole:
+            piece = next(pieces, None)
+            whole, head = piece is None, head + (piece or b"")
+        else:
+            pieces.give_back(head)
+            if not head and b"<?xml" not in passed:
+                return None
+            return _Next(_after(at, passed), not passed.strip() and not head.startswith(b"<!DOCTYPE"))
+
+
+def _after(at: tuple[int, int], passed: bytes) -> tuple[int, int]:
+    """The line and column after some bytes."""
+    line, last = passed.count(b"\n"), passed.rpartition(b"\n")[2]
+    return moved(at, line + 1, len(last.decode("utf-8", "replace")) + 1)
 
 
 def parse_forest(text: str | bytes, base_uri: str | None = None, document_uri: str | None = None) -> Node:
@@ -106,22 +201,25 @@ def parse_forest(text: str | bytes, base_uri: str | None = None, document_uri: s
     return builder.finish().root
 
 
-def parse_file(path: str | Path, document_uri: str | None = None) -> Node:
+def parse_file(path: str | Path, document_uri: str | None = None, external: External | None = None) -> Node:
     """The document node of a file (compressed or not, told by its first bytes).
 
     Large files are read by the scan kernel, five times as fast; for small ones loading it would cost more than it
-    gains. What an internal DTD says about IDs only expat tells.
+    gains. What an internal DTD says about IDs only expat tells. Several documents in a file, one after the other, have
+    one document node. ``external``: DTDs outside of it that may be read.
     """
     given, path = str(path), Path(path)
-    if not path.exists():
+    if not path.exists() and not is_member(path):
         raise no_document(given, "give an existing file, or XML as text, which begins with <")
-    uri = document_uri or path.absolute().as_uri()
-    if path.is_file() and path.stat().st_size >= KERNEL_FROM and not has_internal_subset(path):
+    uri = document_uri or uri_at(path)
+    if is_document(path) and size_of(path) >= KERNEL_FROM and external is None and not has_internal_subset(path):
+        from xstreamcast.scan.scanner import InternalSubset
         from xstreamcast.scan.tree import parse_tree
 
-        return parse_tree(path, uri, uri).root
+        with suppress(InternalSubset):  # of a later document
+            return parse_tree(path, uri, uri, many=True).root
     with open_input(path) as file:
-        return parse(file, uri, uri, str(path))
+        return parse(file, uri, uri, str(path), many=True, external=external)
 
 
 def no_document(name: str, hint: str) -> XStreamError:
@@ -129,7 +227,7 @@ def no_document(name: str, hint: str) -> XStreamError:
     if name.startswith("file:"):
         hint = "give a path, not a URI"
     elif "://" in name:
-        hint = "the network is not read: fetch it first, or pipe it in (curl … | xcast query …)"
+        hint = "the network is not read unless that is allowed: --allow-http, allow_http=True"
     return missing_file(name, "no such file", hint)
 
 
@@ -211,11 +309,33 @@ def _known(names: dict[str, tuple[int, int]], node_kind: int, raw: str) -> tuple
     return ids
 
 
-def _attach(parser: Any, tree: Tree, most: int) -> tuple[Callable[[], None], Callable[[], str]]:
-    """Set handlers that append rows to a tree; the functions returned end the document and name what is open.
+class _Handlers:
+    """Handlers of expat that append rows to a tree, of ``most`` levels at most.
 
     No handler refers to the parser: what is made here goes when the parser goes, without the help of a collector.
     """
+
+    def __init__(self, tree: Tree, most: int) -> None:
+        self._attach, self.finish, self._stack = _handlers(tree, most)
+        self._tree, self._first = tree, 0
+
+    def attach(self, parser: Any) -> None:
+        """Take in what a parser reads: the next document."""
+        self._first = len(self._tree.kind)
+        self._attach(parser)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the root element of the document has ended."""
+        return len(self._stack) == 1 and self._tree.kind.find(ELEMENT, self._first) >= 0
+
+    def unclosed(self) -> str:
+        """The innermost element that is open."""
+        return self._tree.lexical(self._stack[-1]) if len(self._stack) > 1 else ""
+
+
+def _handlers(tree: Tree, most: int) -> tuple[Callable[[Any], None], Callable[[], None], list[int]]:
+    """Functions that set the handlers of a parser and end the document, and the rows of what is open."""
     kind, name, prefix, up, size, value = tree.kind, tree.name, tree.prefix, tree.up, tree.size, tree.value
     add_kind, add_name, add_prefix = kind.append, name.append, prefix.append
     add_up, add_size, add_value = up.append, size.append, value.append
@@ -310,19 +430,21 @@ def _attach(parser: Any, tree: Tree, most: int) -> tuple[Callable[[], None], Cal
     def declare(of: str | None, uri: str | None) -> None:
         declared[of or ""] = uri or ""
 
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = characters
-    parser.CommentHandler = comment
-    parser.ProcessingInstructionHandler = instruction
-    parser.StartNamespaceDeclHandler = declare
-    parser.StartDoctypeDeclHandler = start_doctype
-    parser.EndDoctypeDeclHandler = end_doctype
-    parser.AttlistDeclHandler = attribute_list
-    parser.SkippedEntityHandler = skipped
-    parser.ExternalEntityRefHandler = external
-    parser.ordered_attributes = parser.namespace_prefixes = parser.buffer_text = True
-    parser.buffer_size = 1 << 16
+    def attach(parser: Any) -> None:
+        parser.StartElementHandler = start
+        parser.EndElementHandler = end
+        parser.CharacterDataHandler = characters
+        parser.CommentHandler = comment
+        parser.ProcessingInstructionHandler = instruction
+        parser.StartNamespaceDeclHandler = declare
+        parser.StartDoctypeDeclHandler = start_doctype
+        parser.EndDoctypeDeclHandler = end_doctype
+        parser.AttlistDeclHandler = attribute_list
+        parser.SkippedEntityHandler = skipped
+        parser.ExternalEntityRefHandler = external
+        parser.ordered_attributes = parser.namespace_prefixes = parser.buffer_text = True
+        parser.buffer_size = 1 << 16
+
     add_kind(DOCUMENT)
     add_name(DOCUMENT)
     add_prefix(0)
@@ -334,7 +456,4 @@ def _attach(parser: Any, tree: Tree, most: int) -> tuple[Callable[[], None], Cal
         size[0] = len(kind) - 1
         tree.finish()
 
-    def unclosed() -> str:
-        return tree.lexical(stack[-1]) if len(stack) > 1 else ""
-
-    return finish, unclosed
+    return attach, finish, stack

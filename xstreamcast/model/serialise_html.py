@@ -23,11 +23,7 @@ from xstreamcast.model.tree import Tree
 
 _XHTML: Final = "http://www.w3.org/1999/xhtml"
 _FOREIGN: Final = ("http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML")
-_VOID: Final = frozenset(
-    (
-        *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param"),
-    )
-)
+_VOID: Final = frozenset((*("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param"),))
 _VOID_4: Final = _VOID | frozenset(("basefont", "frame", "isindex"))
 _VOID_5: Final = _VOID | frozenset(("keygen", "source", "track", "wbr"))
 _RAW: Final = frozenset(("script", "style"))

@@ -91,8 +91,7 @@ def image(code: bytes, entry: str) -> Image | None:
     table = next(number for number, section in enumerate(parts.sections) if section[1] == _SYMBOLS)
     strings = parts.sections[parts.sections[table][6]][4]
     symbols = [
-        (parts.text(strings + name), section, value)
-        for name, _, _, section, value, _ in parts.entries(table, _SYMBOL)
+        (parts.text(strings + name), section, value) for name, _, _, section, value, _ in parts.entries(table, _SYMBOL)
     ]
     own: list[int] = []
     outside: dict[str, list[int]] = {}

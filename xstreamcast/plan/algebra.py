@@ -44,7 +44,8 @@ class Source:
     stream: bool = False
     """It is ``stream(uri)``: planned when asked for, to explain a query over streams as one over documents."""
     forest: bool = False
-    """It need not have one element at its top, as documents have: it may be the answer of another query."""
+    """It need not have one element at its top, as documents have: it may be the answer of another query, or several
+    documents one after the other."""
 
 
 # ------------------------------------------------------------------------------------------------- reductions

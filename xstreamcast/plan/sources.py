@@ -12,6 +12,7 @@ _CONTEXT: Final = "document"
 _DOC: Final = "document "
 _STREAM: Final = "stream "
 _FOREST: Final = "forest "
+_MANY: Final = "documents"
 
 
 def context_document() -> ast.Name:
@@ -34,6 +35,11 @@ def forest(name: str) -> ast.Name:
     return ast.Name("", _FOREST + name, PLAN)
 
 
+def documents(uri: str | None) -> ast.Name:
+    """The name of the variable for an input of several documents: the context's, or that of ``doc(uri)``."""
+    return ast.Name("", _MANY if uri is None else f"{_MANY} {uri}", PLAN)
+
+
 def source_of(name: VarName) -> Source | None:
     """The document that a variable stands for, if it stands for one."""
     uri, local = name
@@ -41,6 +47,10 @@ def source_of(name: VarName) -> Source | None:
         return None
     if local == _CONTEXT:
         return Source(None, name)
+    if local == _MANY:
+        return Source(None, name, forest=True)
+    if local.startswith(f"{_MANY} "):
+        return Source(local.removeprefix(f"{_MANY} "), name, forest=True)
     if local.startswith(_DOC):
         return Source(local.removeprefix(_DOC), name)
     if local.startswith(_STREAM):

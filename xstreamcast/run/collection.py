@@ -1,8 +1,10 @@
 """What ``collection(uri)`` finds: what was given by that name, else the files of a folder or that match a pattern.
 
-``collection("inbox")`` are the XML files of a folder (compressed ones too), ``collection("inbox/2024-*.xml")`` and
-``collection("archive/**/*.xml.gz")`` those that match; also as ``inbox?select=*.xml;recurse=yes``. Files come in the
-order of their names; a document that ``doc()`` finds too is the same.
+``collection("inbox")`` are the XML files of a folder (compressed ones too) and those in its archives,
+``collection("inbox/2024-*.xml")`` and ``collection("archive/**/*.xml.gz")`` those that match; also as
+``inbox?select=*.xml;recurse=yes``. ``collection("dump.zip")`` are the documents in an archive,
+``collection("dump.zip!part*.xml")`` some of them. Files come in the order of their names, members in that of the
+archive; a document that ``doc()`` finds too is the same.
 """
 
 from __future__ import annotations
@@ -16,8 +18,11 @@ from urllib.parse import unquote, urlsplit
 from xstreamcast.errors import error
 from xstreamcast.model.atomic import Item
 from xstreamcast.run.library import Library, document, path_of, uri_of
+from xstreamcast.run.stored import in_archives, opened
 
-_XML_FILES: Final = ("*.xml", "*.xml.gz", "*.xml.bz2", "*.xml.xz", "*.xml.zst")
+_XML_FILES: Final = (
+    "*.xml", "*.xml.gz", "*.xml.bz2", "*.xml.xz", "*.xml.zst", "*.zip", "*.tar", "*.tar.*", "*.tgz",
+)  # fmt: skip
 
 
 class Collections:
@@ -41,7 +46,7 @@ class Collections:
 
     def _item(self, source: Any) -> Item:
         uri = uri_of(source) if isinstance(source, str | PathLike) else None
-        return document(source) if uri is None else self._library.document(uri)
+        return document(source, self._library.external) if uri is None else self._library.document(uri)
 
     def _sources(self, name: str) -> list[Any]:
         if name in self._given:
@@ -72,7 +77,11 @@ def located(uri: str) -> list[Path] | None:
 
 
 def matching(path: Path) -> list[Path]:
-    """The files of a folder that are XML by their names, or those that a path with ``*``, ``[…]`` or ``**`` matches."""
+    """The files of a folder that are XML by their names, or those that a path with ``*``, ``[…]`` or ``**`` matches;
+    the members of archives."""
+    inside = in_archives(path)
+    if inside is not None:
+        return inside
     if path.is_dir():
         found = {file for pattern in _XML_FILES for file in path.glob(pattern)}
     elif path.is_file():
@@ -86,4 +95,4 @@ def matching(path: Path) -> list[Path]:
     files = sorted(file for file in found if file.is_file() and not file.name.startswith("."))
     if not files and not path.is_dir():
         raise error("FODC0002", f"no file matches {path}")
-    return files
+    return opened(files)

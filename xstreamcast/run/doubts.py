@@ -20,6 +20,7 @@ from xstreamcast.model.parse import default_namespace
 from xstreamcast.model.tree import Node
 from xstreamcast.run.query import warning_texts
 from xstreamcast.run.unmatched import unmatched
+from xstreamcast.scan.archives import is_document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +38,7 @@ def namespace_doubts(query: Query, document: Any) -> tuple[str, ...]:
         top = [document] if document.kind == ELEMENT else document.children()
         root = next((node for node in top if node.kind == ELEMENT), None)
         uri = root.uri if root is not None and ":" not in root.lexical else ""
-    elif isinstance(document, bytes) or (isinstance(document, Path) and document.is_file()):
+    elif isinstance(document, bytes) or (isinstance(document, Path) and is_document(document)):
         uri = default_namespace(document)
     if not uri:
         return ()
@@ -49,7 +50,7 @@ def spelling_doubts(query: Query, document: Path) -> tuple[str, ...]:
     """Names that a query looks for and a file does not have, though it has some that are nearly the same."""
     from xstreamcast.model.parse import LOOKED_THROUGH, names_in
 
-    if not document.is_file():
+    if not is_document(document):
         return ()  # a pipe with a name: it has been read
     elements, attributes, whole = names_in(document)
     where = str(document) if whole else f"the first {LOOKED_THROUGH >> 20} MB of {document}"

@@ -18,16 +18,17 @@ from os import PathLike
 from pathlib import Path
 from time import monotonic
 from typing import Any, BinaryIO, Final, cast
+from warnings import catch_warnings, simplefilter
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.parse import KERNEL_FROM
 from xstreamcast.model.tree import DOCUMENT, Node
-from xstreamcast.scan.encoding import open_input, read_chunks
+from xstreamcast.scan.archives import is_member, is_packed, size_of
+from xstreamcast.scan.encoding import PACKED, Meter, open_file, open_input, plain_chunks, read_chunks
+from xstreamcast.scan.external import External
 from xstreamcast.scan.given import is_text
 
 _PIECE: Final = 1 << 18
-_PACKED: Final = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
-"""How gz, bz2, xz and zstd files begin."""
 
 PATIENCE: Final = 0.5
 """Seconds after its first bytes when a pipe that has nothing more to give at once is taken for one that goes on."""
@@ -50,6 +51,10 @@ class Scanning:
     threads: int = 1
     step: int | None = None
     spool: bool = False
+    many: bool = False
+    """The context is several documents, wherever the first may end."""
+    external: External | None = None
+    """DTDs outside of documents that may be read."""
     progress: Callable[[int], None] = ignored
     pause: Callable[[], None] = ignored
     grow: bool = False
@@ -60,6 +65,7 @@ class Begun(io.RawIOBase):
     """A pipe of which the first bytes have been read, whole again."""
 
     def __init__(self, head: bytes, file: BinaryIO) -> None:
+        self.begun = head
         self._head = memoryview(head)
         self._file = file
         self.name = getattr(file, "name", "<input>")
@@ -117,13 +123,15 @@ def measured(source: Any, patient: bool = True) -> tuple[Any, bool]:
     if found is None or isinstance(found, Node):
         return source, False
     if isinstance(found, Path):
+        if is_member(found):
+            return source, _large_file(found)
         if not found.exists() or twice(found):
             return source, found.is_file() and _large_file(found)
         found = source = found.open("rb")  # a pipe that has a name
     if twice(found):
         at = found.tell()
         head = found.read(8)
-        packed = head.startswith(_PACKED)
+        packed = head.startswith(PACKED)
         size = KERNEL_FROM if packed else found.seek(0, os.SEEK_END) - at
         found.seek(at)
         if packed:
@@ -142,18 +150,59 @@ def measured(source: Any, patient: bool = True) -> tuple[Any, bool]:
         size += len(piece)
         silent = not patient and _silent(found, until)
     head = b"".join(pieces)
-    large = silent or size >= KERNEL_FROM or (head.startswith(_PACKED) and _unpacked_is_large(BytesIO(head)))
+    large = silent or size >= KERNEL_FROM or (head.startswith(PACKED) and _unpacked_is_large(BytesIO(head)))
     return cast(BinaryIO, Begun(head, found)), large
 
 
-def _large_file(path: Path) -> bool:
-    if not path.stat().st_size:
+def has_several(source: Any) -> bool:
+    """Whether an input has several documents, one after the other; the first ends within :data:`KERNEL_FROM` bytes."""
+    found = scannable(source)
+    if found is None or isinstance(found, Node):
         return False
-    with open(path, "rb") as file:
-        if file.read(8).startswith(_PACKED):
-            file.seek(0)
-            return _unpacked_is_large(file)
-    return path.stat().st_size >= KERNEL_FROM
+    if isinstance(found, Path):
+        with open_file(found) as file:
+            return _begins_several(file)
+    if isinstance(found, Begun):
+        return _begins_several(BytesIO(found.begun))
+    at = found.tell()
+    try:
+        return _begins_several(found)
+    finally:
+        found.seek(at)
+
+
+def _begins_several(file: BinaryIO) -> bool:
+    from xstreamcast.scan.automaton import Automaton
+    from xstreamcast.scan.reader import scan_chunks
+    from xstreamcast.scan.scanner import InternalSubset, Scanner
+
+    scanner, meter = Scanner(Automaton([])), Meter()
+    scanner.many = True
+
+    def begun() -> Iterator[bytes]:
+        size = 0
+        for chunk in plain_chunks(read_chunks(open_input(file)), many=True, meter=meter):
+            scanner.encoding = meter.encoding
+            yield chunk
+            size += len(chunk)
+            if scanner.several or size >= KERNEL_FROM:
+                return
+
+    try:
+        with catch_warnings():
+            simplefilter("ignore")
+            for _ in scan_chunks(begun(), scanner):
+                pass
+    except (XStreamError, InternalSubset):  # a head that ends where a document does not; who reads it all tells
+        pass
+    return scanner.several
+
+
+def _large_file(path: Path) -> bool:
+    if not is_packed(path):
+        return size_of(path) >= KERNEL_FROM
+    with open_file(path) as file:
+        return _unpacked_is_large(file)
 
 
 def _unpacked_is_large(file: BinaryIO) -> bool:
@@ -173,7 +222,7 @@ def twice(source: Scannable) -> bool:
     if isinstance(source, Node):
         return True
     if isinstance(source, Path):
-        return stat.S_ISREG(source.stat().st_mode)
+        return is_member(source) or stat.S_ISREG(source.stat().st_mode)
     try:
         return source.seekable()
     except (AttributeError, ValueError):

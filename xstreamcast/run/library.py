@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from io import BytesIO, TextIOBase
 from os import PathLike
 from pathlib import Path
@@ -22,7 +23,9 @@ from xstreamcast.model.parse import parse, parse_file
 from xstreamcast.model.tree import Node
 from xstreamcast.model.types import type_of
 from xstreamcast.run.tables import rows_of
+from xstreamcast.scan.archives import document_at, is_document, uri_at
 from xstreamcast.scan.encoding import open_input
+from xstreamcast.scan.external import External
 from xstreamcast.scan.given import binary, is_text
 
 _NO_SEQUENCE: Final = (Node, FunctionItem, str, bytes, bytearray, memoryview, Mapping)
@@ -61,9 +64,9 @@ def file_modules(uri: str, locations: tuple[str, ...], base: str | None) -> Sequ
 class Library:
     """Documents by name: those given, else local files; each is read once."""
 
-    def __init__(self, base_uri: str | None, given: Mapping[str, Any]) -> None:
-        self.base_uri = base_uri
-        self.given = {name: binary(source) for name, source in given.items()}
+    def __init__(self, base_uri: str | None, given: Mapping[str, Any], external: External | None = None) -> None:
+        self.base_uri, self.external = base_uri, external
+        self.given = {name: given_document(source) for name, source in given.items()}
         self.known: dict[str, Node] = {}
 
     def document(self, uri: str) -> Node:
@@ -83,7 +86,10 @@ class Library:
             if name == uri or (self.base_uri and urljoin(self.base_uri, name) == uri):
                 return source
         path = path_of(uri)
-        return path if path is not None and path.is_file() else None
+        try:
+            return None if path is None else document_at(path)
+        except XStreamError:  # an archive of several: the query tells, if it gets to ask for it
+            return None
 
     def give(self, uri: str, source: Any) -> None:
         """Have ``doc(uri)`` find this."""
@@ -92,13 +98,17 @@ class Library:
     def _read(self, uri: str) -> Node:
         for name, source in self.given.items():
             if name == uri or (self.base_uri and urljoin(self.base_uri, name) == uri):
-                given: Node = document(source)
+                given: Node = document(source, self.external)
                 return given
         path = path_of(uri)
-        if path is None or not path.is_file():
+        try:
+            found = None if path is None else document_at(path)
+        except XStreamError as failure:
+            raise error("FODC0002", failure.message, failure.place, failure.hint) from None
+        if found is None:
             raise error("FODC0002", f"no document at {uri}", hint="name it with docs= or --doc")
         try:
-            return parse_file(path, uri)
+            return parse_file(found, uri if found == path else None, self.external)
         except XStreamError as failure:
             raise error("FODC0002", f"{uri} is not XML: {failure.message}", failure.place) from failure
 
@@ -113,30 +123,38 @@ class Library:
             raise error("FOUT1200" if encoding is None else "FOUT1190", f"{uri}: {failure}") from None
 
 
-def document(source: Any) -> Item:
+def document(source: Any, external: External | None = None) -> Item:
     """A document (or any item) from what Python holds: see :func:`xstreamcast.query`."""
+    read = partial(parse, many=True, external=external)
     if isinstance(source, Node):
         return source
     if isinstance(source, str):
-        return parse(source.lstrip("\ufeff \t\r\n")) if is_text(source) else parse_file(source)
+        return read(source.lstrip("\ufeff \t\r\n")) if is_text(source) else parse_file(source, None, external)
     if isinstance(source, PathLike):
-        return parse_file(Path(source))
+        return parse_file(Path(source), None, external)
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return parse(open_input(BytesIO(bytes(source))))
+        return read(open_input(BytesIO(bytes(source))))
     if isinstance(source, TextIOBase):
-        return document(binary(source))
+        return document(binary(source), external)
     if hasattr(source, "read"):
         uri = uri_of(source)
-        return parse(open_input(source), uri, uri)
+        return read(open_input(source), uri, uri)
     return item_of(source)
+
+
+def given_document(source: Any) -> Any:
+    """What is read as bytes, for what was given; the path of an archive as that of the document in it."""
+    if isinstance(source, str | PathLike) and not is_text(source):
+        return document_at(Path(source)) or source
+    return binary(source)
 
 
 def uri_of(source: Any) -> str | None:
     """The URI of a document that is read from a file: a path, or a file that was opened by one."""
     name = source if isinstance(source, str | PathLike) else getattr(source, "name", None)
-    if not isinstance(name, str | PathLike) or not Path(name).is_file():
+    if not isinstance(name, str | PathLike) or not is_document(Path(name)):
         return None
-    return Path(name).absolute().as_uri()
+    return uri_at(Path(name))
 
 
 # ----------------------------------------------------------------------------------------- Python values and items

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,10 @@ def query(
     columns: str | Mapping[str, str] | None = None,
     threads: int = 1,
     spool: bool = False,
+    many: bool = False,
+    dtd: str | PathLike[str] | None = None,
+    catalog: str | PathLike[str] | None = None,
+    allow_http: bool = False,
 ) -> Result:
     """Run a query and give its items as they are asked for.
 
@@ -76,7 +81,11 @@ def query(
     ``"@id, price as xs:decimal"``.
 
     Large documents in files and pipes are scanned, by ``threads`` at once, and only what the query looks at is kept,
-    for as long as it is needed. ``spool`` keeps a copy of an input that must be read twice and cannot be.
+    for as long as it is needed. ``spool`` keeps a copy of an input that must be read twice and cannot be. A file of
+    several documents, one after the other, is a document node with all their root elements; ``many`` says that it is
+    one, which is seen without that if the first document is shorter than 2 MB. ``dtd`` is a file with the DTD of the
+    documents, ``catalog`` an XML catalog that names the files of their DTDs; others are never read. With
+    ``allow_http``, ``context`` and values of ``docs`` may be URLs: each is one GET.
 
     What can hardly be meant, and what streams put aside, is warned of (:class:`~xstreamcast.errors.XStreamWarning`),
     and stands in ``warnings`` of the result.
@@ -93,6 +102,10 @@ def query(
         now=now,
         threads=threads,
         spool=spool,
+        many=many,
+        dtd=dtd,
+        catalog=catalog,
+        allow_http=allow_http,
     )
 
 
@@ -107,6 +120,9 @@ def query_many(
     base_uri: str | None = None,
     threads: int = 1,
     spool: bool = False,
+    many: bool = False,
+    dtd: str | PathLike[str] | None = None,
+    catalog: str | PathLike[str] | None = None,
 ) -> list[Result]:
     """Run several queries; those over a large document share its scan. The arguments are those of :func:`query`.
 
@@ -116,9 +132,9 @@ def query_many(
     """
     from xstreamcast.run.doubts import doubts_about
     from xstreamcast.run.inputs import Scanning
-    from xstreamcast.run.library import Library, document, moment_of
+    from xstreamcast.run.library import Library, document, given_document, moment_of
     from xstreamcast.run.route import Inputs
-    from xstreamcast.scan.given import binary
+    from xstreamcast.scan.external import named
 
     queries = [compile(text, base_uri=base_uri, variables=tuple(variables or ())) for text in texts]
     if not queries:
@@ -126,27 +142,36 @@ def query_many(
     moment = moment_of(now)
     if several(context) is not None:
         ask = partial(Query.__call__, context=context, docs=docs, collections=collections, variables=variables)
-        return [ask(each, now=moment, threads=threads, spool=spool) for each in queries]
+        return [
+            ask(each, now=moment, threads=threads, spool=spool, many=many, dtd=dtd, catalog=catalog) for each in queries
+        ]
     results: dict[int, Result] = {}
-    library = Library(queries[0].executable.program.static.base_uri, docs or {})
-    inputs = Inputs(queries, binary(context), library)
+    external = named(dtd, catalog)
+    library = Library(queries[0].executable.program.static.base_uri, docs or {}, external)
+    inputs = Inputs(queries, given_document(context), library, many)
     scan = inputs.scan(spool)
     if scan is not None:
         from xstreamcast.run.single_pass import run_many
 
         given = queries[0].given(variables or {})
         doors = library_doors(library, collections)
-        scanning = Scanning(threads=threads, spool=spool)
+        scanning = Scanning(threads=threads, spool=spool, external=external)
         answers = run_many(list(scan.codes.values()), scan.inputs, scan.uris, moment, given, doors, scanning=scanning)
         for number, answer in zip(scan.codes, answers, strict=True):
             doubts = doubts_about(queries[number], _looked_at(queries[number], inputs.context))
             results[number] = Result(queries[number], iter(answer), doubts)
             doubts.tell()
     rest = [number for number in range(len(queries)) if number not in results]
-    start = None if inputs.context is None or not rest else document(inputs.context)
+    start = None if inputs.context is None or not rest else document(inputs.context, external)
     for number in rest:
         results[number] = queries[number](
-            context=start, docs=library.given, collections=collections, variables=variables, now=moment
+            context=start,
+            docs=library.given,
+            collections=collections,
+            variables=variables,
+            now=moment,
+            dtd=dtd,
+            catalog=catalog,
         )
     return [results[number] for number in range(len(queries))]
 
@@ -240,7 +265,7 @@ class Query:
         self._again = again
         self.executable = executable
         self.warnings = warnings
-        self._plan: list[PlanCode | None] | None = None  # made when first needed
+        self._plans: dict[frozenset[str | None], PlanCode | None] = {}  # made when first needed
         self._named: tuple[str, ...] | None = None  # the streams, likewise
 
     def __call__(
@@ -285,20 +310,30 @@ class Query:
         report: Callable[[Diagnostic], None] | None = None,
         threads: int = 1,
         spool: bool = False,
+        many: bool = False,
+        dtd: str | PathLike[str] | None = None,
+        catalog: str | PathLike[str] | None = None,
+        allow_http: bool = False,
         scanning: Scanning | None = None,
         **doors: Any,
     ) -> Result:
         """Run it, and leave it to the caller to tell of doubts.
 
-        ``item`` is a context item as it is, of any type. ``scanning`` says more about scans than ``threads`` and
-        ``spool`` do, and is taken instead of them.
+        ``item`` is a context item as it is, of any type. ``scanning`` says more about scans than ``threads``,
+        ``spool``, ``many``, ``dtd`` and ``catalog`` do, and is taken instead of them.
         """
         from xstreamcast.run.doubts import doubts_about
-        from xstreamcast.run.library import Library, document, moment_of
+        from xstreamcast.run.library import Library, document, given_document, moment_of
+        from xstreamcast.scan.external import named
 
         program = self.executable.program
         given = self.given(variables or {})
-        library = Library(program.static.base_uri, docs or {})
+        if allow_http:
+            from xstreamcast.scan.web import fetched
+
+            context, docs = fetched(context), {name: fetched(source) for name, source in (docs or {}).items()}
+        external = scanning.external if scanning is not None else named(dtd, catalog)
+        library = Library(program.static.base_uri, docs or {}, external)
         each = several(context) if item is None else None
         if each is not None:
             collections = {"": each, **(collections or {})}
@@ -320,7 +355,8 @@ class Query:
             if program.uses_context:
                 ask = partial(
                     self.ask, docs=docs, collections=collections, variables=variables, now=moment_of(now),
-                    threads=threads, spool=spool, scanning=scanning, streams=doors.get("stream"),
+                    threads=threads, spool=spool, many=many, dtd=dtd, catalog=catalog, scanning=scanning,
+                    streams=doors.get("stream"),
                 )  # fmt: skip
                 doubts = replace(doubts_about(self, each[0], told), document=None)
 
@@ -332,10 +368,9 @@ class Query:
         if item is None:
             from xstreamcast.run.inputs import Scanning
             from xstreamcast.run.route import Inputs
-            from xstreamcast.scan.given import binary
 
-            chosen = scanning or Scanning(threads=threads, spool=spool)
-            inputs = Inputs([self], binary(context), library)
+            chosen = scanning or Scanning(threads=threads, spool=spool, many=many, external=external)
+            inputs = Inputs([self], given_document(context), library, chosen.many)
             scan = inputs.scan(chosen.spool)
             if scan is not None:
                 from xstreamcast.run import single_pass
@@ -345,18 +380,21 @@ class Query:
                 rows = partial(single_pass.run_rows, *args, scanning=chosen)
                 return Result(self, single_pass.run(*args, scanning=chosen), doubts, rows)
             context = inputs.context
-        start = item if context is None or not program.uses_context else document(context)
+        start = item if context is None or not program.uses_context else document(context, external)
         made = EvaluationContext(program, moment_of(now), start, given, **doors)
         doubts = doubts_about(self, start if isinstance(start, Node) else None, told)
         return Result(self, self.executable.run(made), replace(doubts, document=_looked_at(self, context)))
 
-    def plan(self) -> PlanCode | None:
-        """How it scans large documents; None if it reads no document that is known before it runs."""
-        if self._plan is None:
+    def plan(self, many: frozenset[str | None] = frozenset()) -> PlanCode | None:
+        """How it scans large documents; None if it reads no document that is known before it runs.
+
+        ``many``: the inputs, None for the context, that have several documents.
+        """
+        if many not in self._plans:
             from xstreamcast.run.route import planned
 
-            self._plan = [planned(self.executable.program.module)]
-        return self._plan[0]
+            self._plans[many] = planned(self.executable.program.module, many)
+        return self._plans[many]
 
     def parameters(self) -> Parameters:
         """The output options that it declares."""

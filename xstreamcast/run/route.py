@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.namespaces import FN
-from xstreamcast.model.tree import Node
-from xstreamcast.run.inputs import Scannable, measured, scannable, twice
+from xstreamcast.model.tree import ELEMENT, Node
+from xstreamcast.run.inputs import Scannable, has_several, measured, scannable, twice
 from xstreamcast.run.library import Library, document, uri_of
 
 if TYPE_CHECKING:
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
     from xstreamcast.run.single_pass import PlanCode
 
 
-def planned(module: ast.Module) -> PlanCode | None:
-    """The plan of a query, compiled; None where there is no document to scan."""
+def planned(module: ast.Module, many: frozenset[str | None] = frozenset()) -> PlanCode | None:
+    """The plan of a query, compiled; None where there is no document to scan. ``many``: as ``plan`` has it."""
     from xstreamcast.plan.algebra import Strategy
     from xstreamcast.plan.decompose.plan import plan
     from xstreamcast.run.single_pass import PlanCode
 
-    made = plan(module)
+    made = plan(module, many=many)
     return None if made.strategy is Strategy.NONE else PlanCode(made)
 
 
@@ -74,15 +75,20 @@ class Inputs:
     queries: Sequence[Query]
     context: Any
     library: Library
+    several: bool = False
+    """Whether the context is said to be several documents."""
     large: set[str | None] = field(default_factory=set)
     """The documents that are large, by name; None is the context item."""
+    many: set[str | None] = field(default_factory=set)
+    """The inputs that have several documents, one after the other."""
 
     def scan(self, spool: bool) -> Scan | None:
         """What to scan, and for which of the queries; None if it is better to take the documents as trees."""
         self._look()
         if not self.large:
             return None
-        codes = {number: code for number, query in enumerate(self.queries) if (code := query.plan()) is not None}
+        many = frozenset(self.many)
+        codes = {number: code for number, query in enumerate(self.queries) if (code := query.plan(many)) is not None}
         inputs: dict[Source, Scannable] = {}
         uris: dict[Source, str | None] = {}
         missing: set[Source] = set()
@@ -114,6 +120,28 @@ class Inputs:
                 self._put(name, given)
                 if large:
                     self.large.add(name)
+                    if (name is None and self.several) or has_several(given):
+                        self.many.add(name)
+        for name in (None, *names) if self.large else ():
+            tree = self._tree(name) if name not in self.large else None
+            if tree is not None and sum(child.kind == ELEMENT for child in tree.children()) > 1:
+                self.many.add(name)
+
+    def _tree(self, name: str | None) -> Node | None:
+        """A document that is not large; None if there is none, or something is wrong with it: the query tells."""
+        if self._given(name) is None:
+            return None
+        try:
+            tree = (
+                document(self.context, self.library.external)
+                if name is None
+                else self.library.document(self.library.absolute(name))
+            )
+        except XStreamError:
+            return None
+        if name is None:
+            self.context = tree
+        return tree if isinstance(tree, Node) else None
 
     def _given(self, name: str | None) -> Any:
         return self.context if name is None else self.library.source(self.library.absolute(name))
@@ -139,7 +167,11 @@ class Inputs:
             found = scannable(given)
         if large and found is not None:
             return found
-        tree = document(given) if source.uri is None else self.library.document(self.library.absolute(source.uri))
+        tree = (
+            document(given, self.library.external)
+            if source.uri is None
+            else self.library.document(self.library.absolute(source.uri))
+        )
         if source.uri is None:
             self.context = tree
         return scannable(tree)

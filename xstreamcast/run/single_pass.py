@@ -459,6 +459,8 @@ class _Documents:
                 step=scanning.step or STEP,
                 progress=scanning.progress,
                 threads=scanning.threads,
+                many=source.forest,
+                external=scanning.external,
                 base_uri=uri,
                 document_uri=uri,
             )

@@ -1,4 +1,4 @@
-"""Stored documents by name: a file, a folder (all files in it), or a pattern.
+"""Stored documents by name: a file, a folder (all files in it), an archive (its members), or a pattern.
 
 >>> import tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -11,26 +11,33 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from glob import glob
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Final
 
 from xstreamcast.errors import Place, XStreamError, error, missing_file
+from xstreamcast.scan.archives import is_archive, is_member, members, split
 from xstreamcast.scan.given import is_text
 
 PATTERN: Final = re.compile(r"[*?\[]")
+_MEMBERS: Final = re.compile(r"(.*?[^\[])!(.*)", re.DOTALL)
 
 
 def stored(name: str | PathLike[str]) -> list[Path]:
-    """The files that a name stands for, in the order of their names; XSC0006 if there is none.
+    """The documents that a name stands for, in the order of their names, members in that of their archive; XSC0006 if
+    there is none.
 
     In folders, which are searched to the bottom, and patterns, names that begin with a dot or an underscore are not
-    looked at.
+    looked at. Archives stand for their members, ``dump.zip!part*.xml`` for some of them.
     """
     place = Path(name).absolute()
+    inside = in_archives(place)
+    if inside is not None:
+        return inside
     if place.is_file():
-        return [place]
+        return opened([place])
     if place.is_dir():
         below = [file for file in place.rglob("*") if file.is_file() and shown(file.relative_to(place).parts)]
     elif PATTERN.search(str(name)):
@@ -40,7 +47,23 @@ def stored(name: str | PathLike[str]) -> list[Path]:
         below = []
     if not below:
         raise missing(fspath(name))
-    return sorted(below)
+    return opened(sorted(below))
+
+
+def opened(files: Iterable[Path]) -> list[Path]:
+    """Files, with the documents in them for those that are archives."""
+    return [document for file in files for document in (members(file) if is_archive(file) else [file])]
+
+
+def in_archives(place: Path) -> list[Path] | None:
+    """The members that ``archives!pattern`` stands for; None for what is not written so, or is a file."""
+    found = split(place)
+    if found is not None:
+        return members(*found)
+    match = _MEMBERS.fullmatch(str(place))
+    if match is None or place.exists() or not PATTERN.search(match[1]):
+        return None
+    return [member for file in sorted(glob(match[1], recursive=True)) for member in members(Path(file), match[2])]
 
 
 def shown(parts: tuple[str, ...]) -> bool:
@@ -57,7 +80,8 @@ def missing(name: str) -> XStreamError:
 
 
 def several(context: Any) -> list[Any] | None:
-    """The documents that a context stands for if it names a folder or a pattern, or is a list of names or texts."""
+    """The documents that a context stands for if it names a folder, an archive or a pattern, or is a list of names or
+    texts."""
     if isinstance(context, list | tuple):
         if not context or not all(isinstance(each, str | PathLike) for each in context):
             return None
@@ -65,6 +89,8 @@ def several(context: Any) -> list[Any] | None:
     if not isinstance(context, str | PathLike) or is_text(context):
         return None
     place = Path(context)
-    if place.is_dir() or (PATTERN.search(fspath(context)) and not place.exists()):
-        return list(stored(context))
-    return None
+    if place.is_file():
+        return list(stored(context)) if is_archive(place) else None
+    if is_member(place) or not (place.is_dir() or split(place) or (not place.exists() and PATTERN.search(str(place)))):
+        return None
+    return list(stored(context))

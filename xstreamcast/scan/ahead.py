@@ -17,7 +17,7 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.growth import Growth, Wanted
 from xstreamcast.scan.layout import BEGINS_RECORD, EMITS
-from xstreamcast.scan.scanner import Scanner
+from xstreamcast.scan.scanner import InternalSubset, Scanner
 from xstreamcast.scan.split import Guesser, Level, Outcome, body_end, boundary, fits, place, speculate
 from xstreamcast.scan.vector import Bytes
 
@@ -44,7 +44,7 @@ class Range:
             while (status := scanner.run(b, len(b), self.end)) == t.FULL:
                 if not self.growth.absorb(b):
                     scanner.make_room(0)
-        except XStreamError:
+        except (XStreamError, InternalSubset):  # it may be a document of its own, after the end of another
             return False
         self.growth.absorb(b)
         return status == t.LIMIT

@@ -34,6 +34,7 @@ from xstreamcast.scan import layout as t
 from xstreamcast.scan.ahead import Ranges
 from xstreamcast.scan.automaton import Automaton, Target
 from xstreamcast.scan.encoding import (
+    CHUNK,
     Meter,
     Source,
     open_file,
@@ -42,12 +43,16 @@ from xstreamcast.scan.encoding import (
     read_chunks,
     reported_name,
     source_name,
+    without_external,
 )
+from xstreamcast.scan.external import External
 from xstreamcast.scan.filters import Filter, Filters
 from xstreamcast.scan.growth import Growth, OpenElement, Wanted
+from xstreamcast.scan.normalise import without_dtd
 from xstreamcast.scan.path import Path
 from xstreamcast.scan.reader import PIECE, mapped, plain_start, release
 from xstreamcast.scan.scanner import STEP, InternalSubset, Scanner
+from xstreamcast.scan.sequence import Pieces
 from xstreamcast.scan.vector import Bytes
 
 PATIENCE: Final = 0.1
@@ -89,6 +94,8 @@ def document_batches(
     step: int = STEP,
     progress: Callable[[int], None] | None = None,
     threads: int = 1,
+    many: bool = False,
+    external: External | None = None,
     base_uri: str | None = None,
     document_uri: str | None = None,
 ) -> Iterator[BatchDocument]:
@@ -102,13 +109,15 @@ def document_batches(
       it ends.
     * ``filters``: records that fail are left out. A record path that is not in it has all its records, and so has
       one with an entry that has no tests.
+    * ``many``: several documents may follow each other; their root elements are those of one document node.
+    * ``external``: DTDs outside of the document that may be read.
     * ``progress`` gets the bytes read of the input as it is stored.
 
     When an input falls silent, what it gave so far is handed over.
     """
     wanted = Wanted.of(targets, records, counts, carry, Filters(tuple(filters)))
     name = reported_name(source, document_uri or base_uri)
-    scan = _Scan(wanted, name, step, progress, threads, (base_uri, document_uri))
+    scan = _Scan(wanted, name, step, progress, threads, (base_uri, document_uri), many, external)
     if isinstance(source, bytes):
         yield from scan.array(np.frombuffer(bytearray(source), np.uint8), [source])
     elif isinstance(source, str | FilePath) and str(source) != "-" and FilePath(source).is_file():
@@ -128,8 +137,11 @@ class _Scan:
         progress: Callable[[int], None] | None,
         threads: int,
         uris: tuple[str | None, str | None],
+        many: bool,
+        external: External | None,
     ) -> None:
         self.wanted, self.name, self.threads, self.uris = wanted, name, threads, uris
+        self.many, self.external = many, external
         self.step = max(1, min(step, STEP))  # not more: progress is to be seen, and memory given back
         self.stride, self.last = self.step // 16 + 1, 0
         self.progress = progress or (lambda done: None)
@@ -138,6 +150,7 @@ class _Scan:
 
     def _begin(self) -> None:
         self.growth = Growth(Scanner(Automaton(self.wanted.targets), self.name), self.wanted)
+        self.scanner.many = self.many
 
     @property
     def scanner(self) -> Scanner:
@@ -157,20 +170,25 @@ class _Scan:
         return BatchDocument(tree, began, ended, final, offset, tuple(self._counts()))
 
     def _may_cut(self) -> bool:
-        """Whether there is something to hand over; a DTD may still come before the root."""
-        return bool(self.growth.fresh and self.scanner.regs[t.ROOT])
+        """Whether there is something to hand over; a DTD may still come before the first root."""
+        return bool(self.growth.fresh and (self.scanner.regs[t.ROOT] or self.scanner.several))
 
     def array(self, b: Bytes, again: Source | list[bytes]) -> Iterator[BatchDocument]:
         """Scan a document that is all in ``b``; should it not be plain XML, read it ``again``, in pieces."""
-        start = plain_start(b)
+        start = plain_start(b) if self.external is None else None
         if start is not None:
             try:
                 yield from self._mapped(b, start)
                 return
-            except InternalSubset:  # before the root, so nothing was handed over
-                self._begin()
+            except InternalSubset:
+                if self.scanner.several:  # of a later document
+                    yield from self._in_pieces(b)
+                    return
+                self._begin()  # before the root, so nothing was handed over
         if isinstance(again, list):
-            yield from self._chunks(plain_chunks(again, self.name), lambda until: False, Meter())
+            meter = Meter()
+            chunks = plain_chunks(again, self.name, self.many, meter, self.external)
+            yield from self._chunks(chunks, lambda until: False, meter)
         else:
             yield from self.source(again)
 
@@ -210,13 +228,14 @@ class _Scan:
     def _ahead(self, b: Bytes, start: int) -> Iterator[BatchDocument]:
         """Scan to where ranges begin that others scan ahead, and go on from their ends."""
         with Ranges(b, self.wanted, self.name, start, AHEAD * self.step, self.threads) as ranges:
-            while (following := ranges.next()) is not None:
+            while not self.scanner.several and (following := ranges.next()) is not None:
                 yield from self._until(b, following.start)
                 before = self.growth
                 if not ranges.joined(following, before):
                     continue  # the guess was wrong: scan on through its range
                 self.counted = self._counts()
                 self.growth = following.growth
+                self.scanner.many = self.many
                 ranges.spare(before.scanner)
                 self.progress(self.scanner.position)
                 if self._may_cut():
@@ -231,8 +250,17 @@ class _Scan:
                 stack.enter_context(file)
             name = source_name(source)
             meter = Meter()
-            chunks = plain_chunks(read_chunks(open_input(file, meter), name), name)
+            read = read_chunks(open_input(file, meter, self.threads), name)
+            chunks = plain_chunks(read, name, self.many, meter, self.external)
             yield from self._chunks(chunks, partial(_silent, file), meter)
+
+    def _in_pieces(self, b: Bytes) -> Iterator[BatchDocument]:
+        """Scan on through a document that is all in memory as one that comes in pieces."""
+        self.growth.settle(b)
+        begin = self.scanner.position
+        self.scanner.rebase(b, begin)
+        pieces = (bytes(b[at : at + CHUNK]) for at in range(begin, len(b), CHUNK))
+        yield from self._chunks(pieces, lambda until: False, Meter())
 
     def _chunks(
         self, chunks: Iterable[bytes], silent: Callable[[float], bool], meter: Meter
@@ -242,7 +270,13 @@ class _Scan:
         b = np.zeros(PIECE, np.uint8)
         n = wanted = 0
         limit = self.stride
-        for chunk in chunks:
+        pieces = Pieces(chunks)
+        resolved: Iterator[bytes] = iter(())  # of a later document that has a DTD of its own
+        ended = False
+        while not ended:
+            chunk = next(resolved, None) or next(pieces, b"")
+            ended = not chunk
+            scanner.encoding = meter.encoding
             if n + len(chunk) > len(b):
                 growth.settle(b)
                 gone = growth.needed_from()
@@ -253,22 +287,24 @@ class _Scan:
                 b, n, wanted, limit = room, left, wanted - gone, limit - gone
             b[n : n + len(chunk)] = np.frombuffer(chunk, np.uint8)
             n += len(chunk)
-            if n < wanted:
+            if n < wanted and not ended:
                 continue
-            while self._run(b, n, limit) == t.LIMIT:
-                limit = scanner.position + self.stride
-                if self._may_cut():
-                    yield self._batch(b)
+            try:
+                while self._run(b, n, limit) == t.LIMIT:
+                    limit = scanner.position + self.stride
+                    if self._may_cut():
+                        yield self._batch(b)
+            except InternalSubset:
+                ended, begin = False, scanner.position
+                pieces.give_back(without_external(bytes(b[begin:n])))
+                n, wanted = begin, 0
+                resolved = without_dtd(pieces, self.name, self.many)
             self.progress(meter.taken)
             pending = n - scanner.position
             wanted = scanner.position + pending * 3 // 2 if pending > _PATIENT else 0
             if self._may_cut() and silent(due):
                 yield self._batch(b)
                 due = monotonic() + PATIENCE
-        while self._run(b, n, limit) == t.LIMIT:
-            limit = scanner.position + self.stride
-            if self._may_cut():
-                yield self._batch(b)
         scanner.finish(b, n)
         yield self._batch(b, final=True)
 

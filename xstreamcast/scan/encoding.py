@@ -15,9 +15,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 from xstreamcast.errors import Place, error, file_error
+
+if TYPE_CHECKING:
+    from xstreamcast.scan.external import External
 
 Source = str | Path | BinaryIO
 
@@ -59,6 +62,8 @@ _COMPRESSED: Final[tuple[tuple[bytes, Callable[[BinaryIO], BinaryIO]], ...]] = (
     (b"\xfd7zXZ\x00", _xz),
     (b"\x28\xb5\x2f\xfd", _zstd),
 )
+PACKED: Final = tuple(magic for magic, _ in _COMPRESSED)
+"""How gz, bz2, xz and zstd files begin."""
 
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -79,6 +84,7 @@ _DECLARATION: Final = re.compile(rb"<\?xml[ \t\r\n][^?>]*\?>")
 _ENCODING: Final = re.compile(rb"""encoding[ \t\r\n]*=[ \t\r\n]*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
 _PROLOG: Final = re.compile(rb"(?:[ \t\r\n]+|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)
 _DOCTYPE_HEAD: Final = re.compile(rb"""<!DOCTYPE(?:[^\[>"']|"[^"]*"|'[^']*')*([\[>])""")
+_EMPTY_SUBSET: Final = re.compile(rb"\s*(?:\]\s*(>?))?")
 _DOCTYPE: Final = re.compile(
     rb"""<!DOCTYPE\s+[^\s\[>"'<&]+(\s+(?:SYSTEM\s+LITERAL|PUBLIC\s+LITERAL\s+LITERAL))?\s*([\[>])""".replace(
         b"LITERAL", rb"""(?:"[^"]*"|'[^']*')"""
@@ -127,9 +133,13 @@ class _Borrowed(io.RawIOBase):
 
 @dataclass(slots=True)
 class Meter:
-    """How many bytes were taken from an input, as it is stored: compressed ones, if it is compressed."""
+    """How many bytes were taken from an input, as it is stored: compressed ones, if it is compressed; and in which
+    encoding it turned out to be."""
 
     taken: int = 0
+    encoding: str = "utf-8"
+    decoded: bool = False
+    """Whether what is read is in UTF-8 all the same."""
 
 
 def standard_input() -> BinaryIO:
@@ -139,22 +149,33 @@ def standard_input() -> BinaryIO:
 
 
 def open_file(path: str | Path) -> BinaryIO:
-    """Open a path; ``-`` is standard input."""
+    """Open a path, also one of a member of an archive; ``-`` is standard input."""
     if str(path) == "-":
         return standard_input()
     try:
         return open(path, "rb")
     except OSError as fault:
+        if "!" in str(path):
+            from xstreamcast.scan.archives import open_member
+
+            return open_member(Path(path))
         hint = "give an existing file, or - for standard input"
         raise file_error(fault, path, hint) from None
 
 
-def open_input(source: Source, meter: Meter | None = None) -> BinaryIO:
-    """Open a path, ``-`` for standard input, or an open binary file; gz, bz2, xz and zstd are known by first bytes."""
+def open_input(source: Source, meter: Meter | None = None, threads: int = 1) -> BinaryIO:
+    """Open a path, ``-`` for standard input, or an open binary file; gz, bz2, xz and zstd are known by first bytes.
+
+    ``threads``: so many unpack a bz2 file.
+    """
     file = open_file(source) if isinstance(source, str | Path) else source
     own = isinstance(file, io.BufferedReader) and meter is None
     peekable = cast(io.BufferedReader, file) if own else io.BufferedReader(_Borrowed(file, meter))
     head = peekable.peek(8)
+    if threads > 1 and head.startswith(b"BZh"):
+        from xstreamcast.scan.blocks import ParallelBz2
+
+        return cast(BinaryIO, io.BufferedReader(ParallelBz2(peekable, threads), CHUNK))
     for magic, opener in _COMPRESSED:
         if head.startswith(magic):
             return opener(peekable)
@@ -182,12 +203,12 @@ def read_chunks(file: BinaryIO, name: str = "<input>") -> Iterator[bytes]:
         yield chunk
 
 
-def plain_xml(source: Source) -> Iterator[bytes]:
-    """The document of an input as plain XML, in chunks."""
+def plain_xml(source: Source, many: bool = False, external: External | None = None) -> Iterator[bytes]:
+    """The document of an input as plain XML, in chunks. The other arguments are those of :func:`plain_chunks`."""
     name = source_name(source)
     file = open_input(source)
     try:
-        yield from plain_chunks(read_chunks(file, name), name)
+        yield from plain_chunks(read_chunks(file, name), name, many, external=external)
     finally:
         if isinstance(source, str | Path) and str(source) != "-":
             file.close()
@@ -197,7 +218,7 @@ def has_internal_subset(source: Source) -> bool:
     """Whether a document has a DTD of its own."""
     name = source_name(source)
     with open_input(source) as file:
-        return _prolog(_to_utf8(read_chunks(file, name), name))[1]
+        return _prolog(_to_utf8(read_chunks(file, name), name, Meter()))[1]
 
 
 def _prolog(utf8: Iterator[bytes]) -> tuple[bytes, bool]:
@@ -211,19 +232,49 @@ def _prolog(utf8: Iterator[bytes]) -> tuple[bytes, bool]:
     return head, False
 
 
-def plain_chunks(chunks: Iterable[bytes], name: str = "<input>") -> Iterator[bytes]:
-    """Chunks of XML in any encoding, with any DTD → chunks of plain XML."""
-    utf8 = _to_utf8(iter(chunks), name)
+def plain_chunks(
+    chunks: Iterable[bytes],
+    name: str = "<input>",
+    many: bool = False,
+    meter: Meter | None = None,
+    external: External | None = None,
+) -> Iterator[bytes]:
+    """Chunks of XML in any encoding, with any DTD → chunks of plain XML.
+
+    ``many``: there may be several documents, one after the other; those after the first are in UTF-8, and as they are.
+    ``external``: DTDs outside of the document that may be read.
+    """
+    utf8 = _to_utf8(iter(chunks), name, meter or Meter())
     head, internal = _prolog(utf8)
-    rest = _again(_without_external(head), utf8)
-    if internal:
-        from xstreamcast.scan.normalise import without_dtd
+    rest = _again(without_external(head), utf8)
+    if external is not None:
+        simple = None if internal else external.simple(_doctype_of(head), name)
+        if simple is not None:
+            from xstreamcast.scan.external import spelled
 
-        rest = without_dtd(rest, name)
-    yield from rest
+            yield from spelled(rest, simple, name)
+            return
+        rest = _again(head, utf8)
+    elif not internal:
+        yield from rest
+        return
+    from xstreamcast.scan.normalise import without_dtd
+    from xstreamcast.scan.sequence import Pieces
+
+    pieces = Pieces(rest)
+    yield from without_dtd(pieces, name, many, external)
+    yield from pieces
 
 
-def _without_external(head: bytes) -> bytes:
+def _doctype_of(head: bytes) -> bytes:
+    """The document type declaration before the root element, if there is one."""
+    match = _PROLOG.match(head)
+    at = match.end() if match else 0
+    found = doctype_end(head, at) if head.startswith(b"<!DOCTYPE", at) else None
+    return b"" if found is None else head[at : found[0]]
+
+
+def without_external(head: bytes) -> bytes:
     """External DTDs are not read, so they are not named either: an entity only they declare is then an error.
 
     A DOCTYPE that is not well-formed is left as it is, for the parser to refuse.
@@ -252,26 +303,49 @@ def _internal_subset(head: bytes) -> bool | None:
     if rest != b"<!DOCTYPE":
         # "<!-" and "<?" that the pattern did not pass are still open
         return None if rest.startswith((b"<!-", b"<?")) or rest in (b"", b"<") else False
+    found = doctype_end(head, at)
+    return None if found is None else found[1]
+
+
+def doctype_end(head: bytes, at: int = 0) -> tuple[int, bool] | None:
+    """Where a document type declaration ends, or its subset begins if there is something in it, and whether there is;
+    None when that cannot be told yet.
+
+    >>> doctype_end(b"<!DOCTYPE a SYSTEM 'a.dtd' [ ]><a/>"), doctype_end(b"<!DOCTYPE a [<!ENTITY"), doctype_end(b"<!D")
+    ((31, False), (13, True), None)
+    """
     doctype = _DOCTYPE_HEAD.match(head, at)
-    return None if doctype is None else doctype[1] == b"["
+    if doctype is None:
+        return None
+    if doctype[1] == b">":
+        return doctype.end(), False
+    empty = _EMPTY_SUBSET.match(head, doctype.end())
+    if empty is not None and empty[1]:
+        return empty.end(), False
+    return None if empty is not None and empty.end() == len(head) else (doctype.end(), True)
 
 
-def expat_chunks(chunks: Iterable[bytes], name: str = "<input>") -> Iterator[bytes]:
+def expat_chunks(chunks: Iterable[bytes], name: str = "<input>", meter: Meter | None = None) -> Iterator[bytes]:
     """Chunks of XML in an encoding expat can read: it knows no other multi-byte ones than UTF-8 and marked UTF-16."""
     head, rest = _head(iter(chunks))
     mark, encoding = _encoding_of(head, name)
+    if meter is not None:
+        meter.encoding = encoding
     if encoding in _EXPAT_READS or (mark and encoding.startswith("utf-16")):
         yield from _again(head, rest)
     else:
-        yield from _decoded(_again(head[len(mark) :], rest), encoding, name)
+        if meter is not None:
+            meter.decoded = True
+        yield from decoded_chunks(_again(head[len(mark) :], rest), encoding, name)
 
 
-def _to_utf8(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
+def _to_utf8(chunks: Iterator[bytes], name: str, meter: Meter) -> Iterator[bytes]:
     head, rest = _head(chunks)
     mark, encoding = _encoding_of(head, name)
+    meter.encoding = encoding
     head = head[len(mark) :]
     if encoding != "utf-8":
-        yield from _decoded(_again(head, rest), encoding, name)
+        yield from decoded_chunks(_again(head, rest), encoding, name)
         return
     declaration = _DECLARATION.match(head)
     if declaration:
@@ -291,6 +365,9 @@ def _head(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
 
 def _encoding_of(head: bytes, name: str) -> tuple[bytes, str]:
     """The byte order mark and the encoding of a document that begins so (XML 1.0, appendix F)."""
+    if head.startswith(b"PK\x03\x04") or head[257:262] == b"ustar":
+        hint = "name the archive itself, or a member of it: FILE.zip!NAME, FILE.tar.gz!*.xml"
+        raise error("XSC0006", "it is an archive, not a document", Place(name), hint)
     mark, encoding = next(((bom, enc) for bom, enc in _BOMS if head.startswith(bom)), (b"", ""))
     if not encoding:
         encoding = next((enc for pattern, enc in _WIDTHS if pattern.match(head)), "")
@@ -307,18 +384,22 @@ def _encoding_of(head: bytes, name: str) -> tuple[bytes, str]:
     return mark, spelled
 
 
-def _decoded(chunks: Iterator[bytes], encoding: str, name: str) -> Iterator[bytes]:
+def decoded_chunks(chunks: Iterator[bytes], encoding: str, name: str, blank: bool = True) -> Iterator[bytes]:
+    """Chunks in an encoding as UTF-8; ``blank``: without the declaration at their beginning. XSC0001 if they are not in
+    that encoding."""
     with suppress(LookupError):
         info = codecs.lookup(encoding)
         if getattr(info, "_is_text_encoding", True):
-            yield from _utf8_of(chunks, info.incrementaldecoder("strict"), encoding, name)
+            yield from _utf8_of(chunks, info.incrementaldecoder("strict"), encoding, name, blank)
             return
     raise error("XSC0001", f"unknown encoding {encoding!r}", Place(name, offset=0), "convert the file to UTF-8")
 
 
-def _utf8_of(chunks: Iterator[bytes], decoder: codecs.IncrementalDecoder, encoding: str, name: str) -> Iterator[bytes]:
+def _utf8_of(
+    chunks: Iterator[bytes], decoder: codecs.IncrementalDecoder, encoding: str, name: str, blank: bool
+) -> Iterator[bytes]:
     offset = 0
-    head: bytes | None = b""  # until the declaration is past
+    head: bytes | None = b"" if blank else None  # until the declaration is past
     for chunk in chunks:
         try:
             text = decoder.decode(chunk).encode()

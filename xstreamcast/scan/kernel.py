@@ -296,7 +296,7 @@ def scan(
             status = t.MORE
             break
         put64(regs, t.ERROR_AT, p)
-        if q == p + 1 or (depth == 0 and at64(regs, t.ROOT) == 1):
+        if q == p + 1 or (depth == 0 and at64(regs, t.ROOT) == 1 and at64(regs, t.MANY) == 0):
             status = t.BAD_TOKEN if q == p + 1 else t.JUNK
             break
         name = lookup(b, p + 1, n, q - p - 1, hash_mask, names, arena, table)

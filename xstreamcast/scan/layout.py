@@ -69,7 +69,8 @@ EVENT: Final = -100  # attributes() returns EVENT - status
     STATUS,  # text_on() and body_on(): why they stopped
     SEEN,  # what they met: ESCAPED or 0
     PATIENCE,  # within a record the limit holds only from this position on
-) = range(28)
+    MANY,  # 1 where root elements may follow each other
+) = range(29)
 REGISTERS: Final = 32
 
 # Names: four words each in the name table, and flags.

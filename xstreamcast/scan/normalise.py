@@ -7,12 +7,16 @@ types (an ``ID`` is trimmed, a ``CDATA`` is not). External entities are never fe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 from xml.parsers import expat
 from xml.parsers.expat import ExpatError, errors
 
 from xstreamcast.errors import Place, XStreamError, error
+from xstreamcast.scan.sequence import Fed, Pieces, another
+
+if TYPE_CHECKING:
+    from xstreamcast.scan.external import External
 
 EXPANSION_LIMIT: Final = 100
 """Output may be this many times the input, beyond a first :data:`EXPANSION_FREE` bytes."""
@@ -36,7 +40,7 @@ def escape_attribute(text: str) -> str:
 _ENTITY: Final = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);|#)([^;\s<&]+);")
 
 
-_NO_DECLARATION: Final = "external DTDs are not read; declare it in the document"
+_NO_DECLARATION: Final = "declare it in the document, or name the DTD that does: --dtd FILE, dtd="
 _HINTS: Final = {
     errors.XML_ERROR_SYNTAX: "this is no XML; is it the right file?",
     errors.XML_ERROR_NO_ELEMENTS: "a document has one root element; is the file complete?",
@@ -55,10 +59,23 @@ _HINTS: Final = {
 }
 
 
-def parse_fault(fault: ExpatError, name: str, text: bytes = b"", unclosed: str = "") -> XStreamError:
-    """expat's error as ours, with its place; ``text``: the input from there on; ``unclosed``: the innermost element."""
+def moved(begin: tuple[int, int], line: int, column: int) -> tuple[int, int]:
+    """The line and column in the input of a place in a document that begins at a line and a column there."""
+    return begin[0] + line - 1, column + (begin[1] - 1 if line == 1 else 0)
+
+
+def parse_fault(
+    fault: ExpatError,
+    name: str,
+    text: bytes = b"",
+    unclosed: str = "",
+    begin: tuple[int, int] = (1, 1),
+    hint: str = "",
+) -> XStreamError:
+    """expat's error as ours, with its place; ``text``: the input from there on; ``unclosed``: the innermost element;
+    ``begin``: line and column where the document begins."""
     message = errors.messages[fault.code]
-    hint = _HINTS.get(message, "external entities are not read" if "external" in message else "")
+    hint = hint or _HINTS.get(message, "external entities are not read" if "external" in message else "")
     if message == errors.XML_ERROR_UNDEFINED_ENTITY:
         entity = _ENTITY.search(text)
         message = f"entity {entity[0].decode()} has no declaration here" if entity else message
@@ -68,13 +85,13 @@ def parse_fault(fault: ExpatError, name: str, text: bytes = b"", unclosed: str =
         message = "the document is truncated: a token is not closed"
     elif "amplification" in message:  # older versions of Python have no name for it
         hint = "the entities expand to far more than the document; this is refused"
-    return error("XSC0001", message, Place(name, fault.lineno, fault.offset + 1), hint)
+    return error("XSC0001", message, Place(name, *moved(begin, fault.lineno, fault.offset + 1)), hint)
 
 
 class _Writer:
     """expat events → text."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, external: External | None = None) -> None:
         self.name = name
         self.out: list[str] = []
         self.parser = parser = expat.ParserCreate("utf-8")
@@ -90,14 +107,21 @@ class _Writer:
         parser.ExternalEntityRefHandler = self.external
         parser.SkippedEntityHandler = self.skipped
         parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_ALWAYS)  # internal ones; external are refused
+        if external is not None:
+            external.attach(parser, name)
         self.in_dtd = False
+        self.depth = 0
+        self.ended = False
 
     def start(self, tag: str, attributes: list[str]) -> None:
+        self.depth += 1
         pairs = zip(attributes[::2], attributes[1::2], strict=True)
         self.out.append(f"<{tag}" + "".join(f' {key}="{escape_attribute(value)}"' for key, value in pairs) + ">")
 
     def end(self, tag: str) -> None:
         self.out.append(f"</{tag}>")
+        self.depth -= 1
+        self.ended = not self.depth
 
     def text(self, data: str) -> None:
         self.out.append(escape_text(data))
@@ -127,14 +151,17 @@ class _Writer:
         raise error("XSC0001", f"entity {sign}{entity}; has no declaration here", self.place(), _NO_DECLARATION)
 
 
-def without_dtd(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """Chunks of UTF-8 XML with a DTD → chunks of plain XML."""
-    writer = _Writer(name)
-    taken = given = 0
+def without_dtd(chunks: Pieces, name: str, many: bool = False, external: External | None = None) -> Iterator[bytes]:
+    """Chunks of UTF-8 XML with a DTD → chunks of plain XML.
+
+    ``many``: another document may follow; it is given back to ``chunks``. ``external``: DTDs that may be read.
+    """
+    writer, fed = _Writer(name, external), Fed()
+    given = 0
     try:
         for chunk in chunks:
-            taken += len(chunk)
-            writer.parser.Parse(chunk, False)
+            writer.parser.Parse(fed.take(chunk, writer.ended), False)
+            taken = fed.size
             if writer.out:
                 text = "".join(writer.out).encode()
                 writer.out.clear()
@@ -145,6 +172,9 @@ def without_dtd(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
                 yield text
         writer.parser.Parse(b"", True)
     except expat.ExpatError as fault:
-        raise parse_fault(fault, name) from None
+        if not many or not writer.ended or not another(fed.rest(writer.parser.ErrorByteIndex), chunks):
+            raise parse_fault(fault, name) from None
+    finally:
+        writer.parser.ExternalEntityRefHandler = None  # it knows the parser
     if writer.out:
         yield "".join(writer.out).encode()

@@ -106,7 +106,7 @@ def scan_source(source: Source, scanner: Scanner) -> Iterator[Batch]:
     if isinstance(source, str | Path) and str(source) != "-" and Path(source).is_file():
         yield from scan_array(mapped(source), scanner, source)
     else:
-        yield from scan_chunks(plain_xml(source), scanner)
+        yield from scan_chunks(plain_xml(source, scanner.many), scanner)
 
 
 def scan_array(b: Bytes, scanner: Scanner, again: Source | list[bytes]) -> Iterator[Batch]:
@@ -116,9 +116,14 @@ def scan_array(b: Bytes, scanner: Scanner, again: Source | list[bytes]) -> Itera
         try:
             yield from scan_buffer(b, scanner, start)
             return
-        except InternalSubset:  # before the root, so nothing was handed over
-            scanner.reset()
-    yield from scan_chunks(plain_chunks(again) if isinstance(again, list) else plain_xml(again), scanner)
+        except InternalSubset:
+            if scanner.several:
+                raise
+            scanner.reset()  # before the root, so nothing was handed over
+    many = scanner.many
+    yield from scan_chunks(
+        plain_chunks(again, many=many) if isinstance(again, list) else plain_xml(again, many), scanner
+    )
 
 
 def plain_start(b: Bytes) -> int | None:

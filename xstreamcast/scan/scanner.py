@@ -14,6 +14,7 @@ from xstreamcast.model.names import DOCUMENT
 from xstreamcast.native.kernel import bound
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.automaton import Automaton
+from xstreamcast.scan.encoding import doctype_end
 from xstreamcast.scan.kernel import scan
 from xstreamcast.scan.layout import (
     BEGINS_RECORD,
@@ -36,6 +37,7 @@ from xstreamcast.scan.layout import (
     START,
     STATE,
 )
+from xstreamcast.scan.sequence import MANY_HINT, begins_document, between, told_bare
 from xstreamcast.scan.symbols import SymbolError, Symbols, accepted
 from xstreamcast.scan.tables import DOCUMENT_STATE, Tables
 from xstreamcast.scan.vector import Bytes, Longs, Table
@@ -47,7 +49,7 @@ _MESSAGES: Final = {
     t.BAD_TOKEN: ("not well-formed", "a tag, comment, section or instruction is malformed here"),
     t.BAD_CHARACTER: ("not an XML character in UTF-8", "is the encoding declared rightly?"),
     t.BAD_REFERENCE: ("reference to invalid character number", ""),
-    t.UNKNOWN_ENTITY: ("undefined entity", "external DTDs are not read; declare it in the document"),
+    t.UNKNOWN_ENTITY: ("undefined entity", "declare it in the document, or name the DTD that does: --dtd FILE, dtd="),
     t.DUPLICATE: ("duplicate attribute", ""),
     t.MISMATCH: ("mismatched tag", "the element opened last must be closed first"),
     t.JUNK: ("junk outside the document element", "a document has one root element and no text beside it"),
@@ -102,6 +104,8 @@ class TableScanner:
         self.automaton = automaton
         self.deepest = deepest() + wrapped  # elements that are ours are not counted
         self.whole = whole  # whether a tree of the document node stays until the end
+        self.many = False  # whether there may be several documents, one after the other
+        self.encoding = "utf-8"  # that the input had, before it was decoded
         self.symbols = Symbols(automaton.classify)
         self.name = name
         self._scan = bound(scan)
@@ -128,6 +132,7 @@ class TableScanner:
         self.lines = 0  # line feeds before the buffer
         self.column = 0  # characters between the last of them and the buffer
         self.doctype = False
+        self.several = False  # whether a document has ended, and another begun
 
     def make_columns(self, size: int) -> None:
         """Empty tree columns."""
@@ -173,6 +178,12 @@ class TableScanner:
             if status in (t.MORE, t.LIMIT, t.FULL, t.UNDERFLOW):
                 return status
             if status < 0:
+                if status in (t.JUNK, t.BAD_TARGET) and regs[t.ROOT] and not regs[t.DEPTH]:
+                    known = self._next_document(b, n)
+                    if known is None:
+                        return t.MORE
+                    if known:
+                        continue
                 message, hint = _MESSAGES[status]
                 raise self.fault(b, int(regs[t.ERROR_AT]), message, hint)
             if status == t.DOCTYPE:
@@ -229,23 +240,52 @@ class TableScanner:
             column[:grown] = old[:grown]
         self.kinds, self.labels, self.ups, self.sizes, self.froms, self.tos, self.needs = new
 
+    def _next_document(self, b: Bytes, n: int) -> bool | None:
+        """Step to another document, after the end of one; None where it cannot be told yet, False if there is none."""
+        at = self.position
+        head = bytes(b[at : min(n, at + (1 << 10))])
+        if not self.many:
+            if begins_document(head):
+                raise self.fault(b, at, _MESSAGES[t.JUNK][0], MANY_HINT)
+            return False
+        try:
+            size = between(head, self.encoding)
+        except XStreamError as fault:
+            raise self.fault(b, at, fault.message, fault.hint) from None
+        if size is None:
+            return None
+        if not size:
+            if not begins_document(head):
+                return False
+            if not self.several:
+                told_bare(self.fault(b, at, "").place)
+            self.regs[t.MANY] = 1  # the kernel goes on by itself
+        elif head[:5] == b"<?xml":
+            self.regs[t.ROOT] = 0
+        self.several, self.doctype = True, False
+        self.regs[t.POS] = at + size
+        return True
+
     def _doctype(self, b: Bytes, n: int) -> bool:
         """Step over a document type declaration; False when it is not all there. Its subset was resolved before."""
         at = self.position
         head = bytes(b[at : min(n, at + (1 << 16))])
+        if self.many and self.regs[t.ROOT] and not self.regs[t.DEPTH] and head[:9] == b"<!DOCTYPE":
+            self.regs[t.ROOT], self.several, self.doctype = 0, True, False
         if head[:9] != b"<!DOCTYPE"[: len(head)] or self.regs[t.ROOT] or self.doctype:
             raise self.fault(b, at, *_MESSAGES[t.BAD_TOKEN])
-        match = re.match(rb"""<!DOCTYPE(?:[^\[>"']|"[^"]*"|'[^']*')*([\[>])""", head)
-        if match is None:
+        found = doctype_end(head)
+        if found is None:
             if len(head) == 1 << 16:
                 raise self.fault(b, at, "document type declaration without end")
             return False
-        if match[1] == b"[":
+        end, subset = found
+        if subset:
             raise InternalSubset
-        if not accepted(match[0] + b"<a/>"):
+        if not accepted(head[:end] + b"<a/>"):
             raise self.fault(b, at, "malformed document type declaration")
         self.doctype = True
-        self.regs[t.POS] = at + match.end()
+        self.regs[t.POS] = at + end
         return True
 
     def finish(self, b: Bytes, n: int) -> None:
@@ -342,7 +382,7 @@ class TableScanner:
     def rebase(self, b: Bytes, by: int) -> None:
         """Forget the first ``by`` bytes of the buffer."""
         gone = b[:by]
-        feeds = int(np.count_nonzero(gone == 10))
+        feeds = sum(int(np.count_nonzero(gone[at : at + STEP] == 10)) for at in range(0, by, STEP))
         tail = bytes(gone[-4096:]) if feeds else bytes(gone)
         if feeds and b"\n" not in tail:
             tail = bytes(gone)

@@ -30,17 +30,24 @@ _MODES: Final = np.array([spans.RAW, spans.RAW, spans.ATTRIBUTE, spans.TEXT, spa
 
 
 def parse_tree(
-    source: Source | bytes, base_uri: str | None = None, document_uri: str | None = None, wrapped: int = 0
+    source: Source | bytes,
+    base_uri: str | None = None,
+    document_uri: str | None = None,
+    wrapped: int = 0,
+    many: bool = False,
 ) -> Tree:
     """The tree of a document: bytes in memory, a path, or an open binary file; any encoding, any DTD.
 
-    ``wrapped``: so many of its outermost elements are ours, and do not count as levels.
+    ``wrapped``: so many of its outermost elements are ours, and do not count as levels. ``many``: several documents may
+    follow each other.
 
-    What a DTD says about IDs is lost here: a document that asks ``fn:id`` of one must be read by ``model.parse``.
+    What a DTD says about IDs is lost here: a document that asks ``fn:id`` of one must be read by ``model.parse``; so
+    must a document with a DTD of its own that is not the first of ``many`` (InternalSubset).
     """
     automaton = Automaton([Target(Path(), Action.PROJECT)])
     name = reported_name(source, document_uri or base_uri)
     scanner = Scanner(automaton, name, wrapped=wrapped)
+    scanner.many = many
     (batch,) = scan_bytes(source, scanner) if isinstance(source, bytes) else scan_source(source, scanner)
     kinds, labels, ups, sizes, froms, tos, needs = batch.tree
     names, prefixes = Names(scanner.symbols).columns()

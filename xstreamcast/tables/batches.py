@@ -87,9 +87,7 @@ def needed(module: str, extra: str) -> Any:
 class Columns:
     """The columns of a table whose rows come one after the other."""
 
-    def __init__(
-        self, parts: Iterator[Rows], declared: Mapping[str, Kind | None], sample: int | None = SAMPLE
-    ) -> None:
+    def __init__(self, parts: Iterator[Rows], declared: Mapping[str, Kind | None], sample: int | None = SAMPLE) -> None:
         """``declared``: columns that are there in any case, with their types as far as they were said."""
         self._parts = parts
         self._first: list[Rows] = []

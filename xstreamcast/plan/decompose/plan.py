@@ -44,17 +44,18 @@ def plan(
     changing: bool = False,
     forests: Collection[str] = (),
     structures: Mapping[str, Structure] | None = None,
+    many: Collection[str | None] = (),
 ) -> Plan:
     """The plan of a main module that has been through the static phase.
 
     ``streams``: a fragment stream counts as the document it describes, to be explained; else it is not planned.
     ``changing``: the documents go on changing, and so do the values of units: what must be kept for that may be kept.
     ``forests``: the streams that need not have one element at their top; ``structures``: those whose paths are to be
-    spelled out by their tag structures.
+    spelled out by their tag structures. ``many``: the inputs, None for the context, that have several documents.
     """
     assert module.body is not None, "a library module is not a query"
     known = Streams(forests, structures or {}) if changing and streams else None
-    made = _planned(module, normalise(module, known), streams, changing)
+    made = _planned(module, normalise(module, known, many), streams, changing)
     if known is not None and made.strategy is Strategy.PROJECT:  # on the document itself: no copy stands for it
         made = _planned(module, normalise(module, replace(known, copies=False)), streams, changing)
     return made

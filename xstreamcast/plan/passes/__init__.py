@@ -55,10 +55,12 @@ class Streams:
     """Whether a copy of a document will do where its node is the parent of an element, and marks for its order."""
 
 
-def normalise(module: ast.Module, streams: Streams | None = None) -> ast.Module:
-    """The module after all passes, and those for ``streams`` that are followed."""
+def normalise(module: ast.Module, streams: Streams | None = None, many: Collection[str | None] = ()) -> ast.Module:
+    """The module after all passes, and those for ``streams`` that are followed. ``many``: as ``plan`` has it."""
     for rewrite in PASSES:
         module = rewrite(module)
+        if rewrite is name_sources:
+            module = name_forests(module, (), many)
         if streams is not None and rewrite is name_sources:
             module = name_forests(module, streams.forests)
             module = spell_paths(order_to_marks(module) if streams.copies else module, streams.structures)

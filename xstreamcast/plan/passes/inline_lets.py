@@ -120,7 +120,6 @@ def _is_copied(e: ast.Node, name: VarName) -> bool:
     return all(_is_copied(part, name) for part in children(e))
 
 
-
 def _flat(node: ast.Node) -> ast.Node:
     """``(a/b)/c`` as the one path that it is."""
     if isinstance(node, ast.Path) and isinstance(node.steps[0], ast.Path):

@@ -29,6 +29,7 @@ from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.atomic import Item
 from xstreamcast.plan.algebra import Concat, Group, Source, Strategy, Unit
 from xstreamcast.run.collection import located, matching
+from xstreamcast.run.inputs import has_several
 from xstreamcast.run.library import moment_of
 from xstreamcast.run.query import Query, compile
 from xstreamcast.spark.rest.collected import CollectedScan
@@ -218,6 +219,8 @@ class Spread:
                     self.way, self.program = WHOLE, program
                     break
                 self.sources[source] = found
+        if self.way != WHOLE and any(has_several(each.source()) for each in self.sources.values()):
+            self.way, self.program, self.sources = WHOLE, program, {}  # one task takes them one after the other
         self.collection: list[Document] = []
         if self.way == WHOLE and not inputs.streams:
             self.collection = self._collection()
@@ -385,7 +388,7 @@ class Spread:
                 parts[-1].append((number, own))
 
         def asked(part: Range) -> Iterator[Item]:
-            if cut:
+            if cut and not part.whole:
                 return Scan(program, 0, part.document.uri, dumps({}), False).items([part])
             return _alone(program, replace(inputs, context=part.document))
 

@@ -136,7 +136,7 @@ class QueryReader(_DocumentReader):
         import pyarrow as pa
 
         for part in partition.parts:
-            if self.splits:
+            if self.splits and not part.whole:
                 scan = Scan(self.program, 0, part.document.uri, dumps({}), False)
                 items = scan.items([part])
             else:

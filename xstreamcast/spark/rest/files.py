@@ -1,4 +1,4 @@
-"""Documents at rest: files, folders and patterns, here or wherever ``pyarrow.fs`` reaches, and parts of them.
+"""Documents at rest: files, folders, archives and patterns, here or wherever ``pyarrow.fs`` reaches, and parts of them.
 
 >>> import tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -21,6 +21,7 @@ import numpy as np
 
 from xstreamcast.errors import Place, error
 from xstreamcast.run.stored import PATTERN, missing, shown, stored
+from xstreamcast.scan.archives import stamp_of, uri_at
 from xstreamcast.scan.encoding import plain_xml
 from xstreamcast.scan.reader import mapped
 from xstreamcast.spark.rest.seams import HEAD, Window, splittable
@@ -45,7 +46,7 @@ class Document:
 
     @property
     def uri(self) -> str:
-        return Path(self.path).as_uri() if self.local else self.path
+        return uri_at(Path(self.path)) if self.local else self.path
 
     def source(self) -> Path | BinaryIO:
         """What a scan of the whole takes."""
@@ -61,7 +62,9 @@ class Document:
         """
         if self.local:
             self._check(_listed(Path(self.path)))
-            yield Window(mapped(self.path), 0, True)
+            # A member of an archive is read as it comes: nothing of it can be cut out.
+            b = mapped(self.path) if Path(self.path).is_file() else np.zeros(0, np.uint8)
+            yield Window(b, 0, True)
             return
         files, path = _file_system(self.path)
         self._check(_described(self.path, files.get_file_info(path)))
@@ -98,8 +101,7 @@ def _file_system(uri: str) -> tuple[Any, str]:
 
 
 def _listed(path: Path) -> Document:
-    state = path.stat()
-    return Document(str(path), state.st_size, state.st_mtime_ns)
+    return Document(str(path), *stamp_of(path))
 
 
 def _described(uri: str, info: Any) -> Document:
@@ -107,7 +109,7 @@ def _described(uri: str, info: Any) -> Document:
 
 
 def documents(paths: str | Sequence[str]) -> list[Document]:
-    """The files of some paths: each a file, a folder (all that lies in it, in name order), or a pattern.
+    """The files of some paths: each a file, a folder (all that lies in it, in name order), an archive, or a pattern.
 
     Names that begin with a dot or an underscore are not looked at in folders and patterns. XSC0006: there is none.
     """
@@ -131,20 +133,27 @@ def _here(path: str) -> list[Document]:
 def _elsewhere(uri: str) -> list[Document]:
     from pyarrow import fs
 
-    root, _, name = uri.rstrip("/").rpartition("/")
+    where, options = _options(uri)
+    root, _, name = where.rstrip("/").rpartition("/")
     pattern = name if PATTERN.search(name) else None
-    files, path = _file_system(root if pattern else uri)
+    files, path = _file_system((root if pattern else where) + options)
     info = files.get_file_info(path)
     if info.type == fs.FileType.File:
         return [_described(uri, info)]
     if info.type != fs.FileType.Directory:
         return []
-    start = (root if pattern else uri).rstrip("/")
+    start = (root if pattern else where).rstrip("/")
     listed = files.get_file_info(fs.FileSelector(path, recursive=pattern is None))
     made = []
     for each in sorted(listed, key=lambda each: str(each.path)):
         below = each.path[len(path.rstrip("/")) + 1 :]
         matches = pattern is None or fnmatchcase(below, pattern)
         if each.type == fs.FileType.File and matches and shown(tuple(below.split("/"))):
-            made.append(_described(f"{start}/{below}", each))
+            made.append(_described(f"{start}/{below}{options}", each))
     return made
+
+
+def _options(uri: str) -> tuple[str, str]:
+    """A URI and the options of its file system, ``?endpoint_override=…``; a ``?`` without is one of a pattern."""
+    where, sign, options = uri.rpartition("?")
+    return (where, sign + options) if "=" in options else (uri, "")

@@ -286,7 +286,8 @@ def splittable(head: bytes) -> int | None:
 def combined(
     splits: Sequence[int], size: int, root: int, summaries: Sequence[Summary], again: Callable[[int, int], Summary]
 ) -> list[Seam]:
-    """The seams of a document from the summaries of its ranges, which begin at ``root`` and at each of ``splits``.
+    """The seams of a document from the summaries of its ranges, which begin at ``root`` and at each of ``splits``; none
+    of an input that has several documents.
 
     ``again`` summarises a range from a tag on, where the walk before had begun within something else.
     """
@@ -298,8 +299,8 @@ def combined(
         if at >= end and k:
             continue  # one token or tag has it all
         if k:
-            if not open_:
-                break  # the root is closed: what follows has no tags
+            if not open_ or open_[0].offset != root:
+                return []  # the root is closed, and a tag follows
             seams.append(Seam(at, tuple(open_)))
         true = summary if summary.first == at else again(at, end)
         if true.closed > len(open_):
