@@ -65,7 +65,7 @@ $(VENV)/.spark: $(VENV)/.python pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.python pyproject.toml
-	@$(BIN)/python tools/environment.py install test "what the tests need: about 90 MB to load, 250 MB on disk"
+	@$(BIN)/python tools/environment.py install test "what the tests need: about 130 MB to load, 400 MB on disk"
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.python pyproject.toml
