@@ -17,7 +17,7 @@ from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from time import monotonic
-from typing import Any, BinaryIO, Final, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 from warnings import catch_warnings, simplefilter
 
 from xstreamcast.errors import XStreamError
@@ -25,8 +25,10 @@ from xstreamcast.model.parse import KERNEL_FROM
 from xstreamcast.model.tree import DOCUMENT, Node
 from xstreamcast.scan.archives import is_member, is_packed, size_of
 from xstreamcast.scan.encoding import PACKED, Meter, open_file, open_input, plain_chunks, read_chunks
-from xstreamcast.scan.external import External
 from xstreamcast.scan.given import is_text
+
+if TYPE_CHECKING:
+    from xstreamcast.scan.external import External
 
 _PIECE: Final = 1 << 18
 

@@ -10,7 +10,7 @@ from functools import partial
 from io import BytesIO, TextIOBase
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urljoin, urlsplit
 
 from xstreamcast.errors import XStreamError, error
@@ -25,8 +25,10 @@ from xstreamcast.model.types import type_of
 from xstreamcast.run.tables import rows_of
 from xstreamcast.scan.archives import document_at, is_document, uri_at
 from xstreamcast.scan.encoding import open_input
-from xstreamcast.scan.external import External
 from xstreamcast.scan.given import binary, is_text
+
+if TYPE_CHECKING:
+    from xstreamcast.scan.external import External
 
 _NO_SEQUENCE: Final = (Node, FunctionItem, str, bytes, bytearray, memoryview, Mapping)
 """What can be iterated in Python, and is one item."""

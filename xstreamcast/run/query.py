@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from xstreamcast.run.inputs import Scanning
     from xstreamcast.run.library import Library
     from xstreamcast.run.single_pass import PlanCode
+    from xstreamcast.scan.external import External
     from xstreamcast.tables.batches import Rows
     from xstreamcast.tables.cells import Nested
     from xstreamcast.tables.kinds import Kind
@@ -134,7 +135,6 @@ def query_many(
     from xstreamcast.run.inputs import Scanning
     from xstreamcast.run.library import Library, document, given_document, moment_of
     from xstreamcast.run.route import Inputs
-    from xstreamcast.scan.external import named
 
     queries = [compile(text, base_uri=base_uri, variables=tuple(variables or ())) for text in texts]
     if not queries:
@@ -146,7 +146,7 @@ def query_many(
             ask(each, now=moment, threads=threads, spool=spool, many=many, dtd=dtd, catalog=catalog) for each in queries
         ]
     results: dict[int, Result] = {}
-    external = named(dtd, catalog)
+    external = _external(dtd, catalog)
     library = Library(queries[0].executable.program.static.base_uri, docs or {}, external)
     inputs = Inputs(queries, given_document(context), library, many)
     scan = inputs.scan(spool)
@@ -324,7 +324,6 @@ class Query:
         """
         from xstreamcast.run.doubts import doubts_about
         from xstreamcast.run.library import Library, document, given_document, moment_of
-        from xstreamcast.scan.external import named
 
         program = self.executable.program
         given = self.given(variables or {})
@@ -332,7 +331,7 @@ class Query:
             from xstreamcast.scan.web import fetched
 
             context, docs = fetched(context), {name: fetched(source) for name, source in (docs or {}).items()}
-        external = scanning.external if scanning is not None else named(dtd, catalog)
+        external = scanning.external if scanning is not None else _external(dtd, catalog)
         library = Library(program.static.base_uri, docs or {}, external)
         each = several(context) if item is None else None
         if each is not None:
@@ -447,6 +446,15 @@ def _parameter_document(base: str | None, uri: str) -> Node:
 
     library = Library(base, {})
     return library.document(library.absolute(uri))
+
+
+def _external(dtd: str | PathLike[str] | None, catalog: str | PathLike[str] | None) -> External | None:
+    """The DTDs outside of documents that may be read."""
+    if dtd is None and catalog is None:
+        return None  # as most often: nothing of it is loaded
+    from xstreamcast.scan.external import named
+
+    return named(dtd, catalog)
 
 
 def library_doors(library: Library, collections: Mapping[str, Any] | None) -> dict[str, Any]:

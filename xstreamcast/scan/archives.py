@@ -21,10 +21,8 @@ from __future__ import annotations
 
 import io
 import re
-import zlib
 from collections.abc import Callable
 from dataclasses import replace
-from lzma import LZMAError
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
@@ -59,7 +57,7 @@ def is_archive(path: Path) -> bool:
             return False
         with open_input(path) as unpacked:
             return is_tar(unpacked.read(_HEAD))
-    except (OSError, EOFError, LZMAError, zlib.error):
+    except damaged():
         return False  # who reads it tells
 
 
@@ -257,7 +255,9 @@ def _read(path: Path, size: int) -> Archive:
 
 
 def damaged() -> tuple[type[Exception], ...]:
-    """What reading an archive may raise."""
+    """What reading an archive may raise; that is imported when something is raised."""
+    import zlib
+    from lzma import LZMAError
     from tarfile import TarError
     from zipfile import BadZipFile
 
