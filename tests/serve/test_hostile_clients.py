@@ -128,7 +128,7 @@ def test_without_a_token_of_its_own_a_station_takes_no_publications(tmp_path: Pa
         (b'<stream:filler id="x">1</stream:filler>', 400, "XSC0003"),
         (b'<stream:filler id="1"><a></b></stream:filler>', 422, "XSC0001"),
         (b'<stream:filler id="1">&lol;</stream:filler>', 422, "XSC0001"),
-        (b'<!DOCTYPE a [<!ENTITY x SYSTEM "/etc/passwd">]><stream:filler id="1">&x;</stream:filler>', 400, "XSC0001"),
+        (b'<!DOCTYPE a [<!ENTITY x SYSTEM "/etc/passwd">]><stream:filler id="1">&x;</stream:filler>', 422, "XSC0001"),
         (b'<stream:filler id="1" tsid="4">1</stream:filler>', 422, "XSC0020"),
         (b'<stream:before id="7" target="0">\xc3\x28</stream:before>', 422, "XSC0001"),
         (b'<stream:eos/><stream:filler id="1">late</stream:filler>', 422, "XSC0107"),

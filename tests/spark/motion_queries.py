@@ -126,7 +126,7 @@ class _Section(Writer):
 
     def __init__(self, r: Random, shape: Shape, versions: float) -> None:
         super().__init__(r, shape)
-        self.updates = self.odd = False
+        self.updates = self.odd = self.marked = False
         self.versions = versions
 
     def rearrange(self, held: Held, depth: int) -> None:

@@ -8,6 +8,7 @@ Prints the hash seed of the workers. After every micro-batch the answers must be
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from random import Random
@@ -24,6 +25,7 @@ from xstreamcast.spark.session import SHORT_LIVED, session, shut_down
 
 
 def main(folder: Path) -> None:
+    del os.environ["PYTHONHASHSEED"]  # of this process it counts already; workers have what Spark gives them: 0
     spark = session("xstreamcast tests of seeds", scratch=folder / "spark", **SHORT_LIVED)
     try:
         seed = spark.sparkContext.parallelize([0], 1).map(lambda _: __import__("os").environ["PYTHONHASHSEED"]).first()

@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 
 def run(script: str, seed: int, *args: Any) -> str:
     """A script of this folder in a process with a hash seed."""
-    paths = [str(HERE), str(HERE.parent / "properties"), str(HERE.parents[1])]
+    paths = [str(HERE), *[str(HERE.parent / name) for name in ("properties", "run")], str(HERE.parents[1])]
     environment = {**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, str(HERE / script), *map(str, args)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -88,6 +88,7 @@ def hold_many(text: str, seed: int, count: int, names: str = "stu") -> Continuou
     """The same of a query over several streams whose changes come in turns, by what it tells."""
     random = Random(seed)
     followed, sink, query = continuous(text), Materialiser(), compile(text)
+    names = "".join(name for name in names if name in followed.streams)
     documents = {name: Materialiser() for name in names}
     waiting = {name: changes(10 * seed + number, count) for number, name in enumerate(names)}
     while any(waiting.values()):

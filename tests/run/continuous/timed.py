@@ -36,8 +36,9 @@ class Beside:
         for one in happenings:
             if isinstance(one, tuple):
                 name, change = one
-                self.t[name].apply(change)
-                self.query.inflow.feed(change, name)
+                if name in self.query.streams:
+                    self.t[name].apply(change)
+                    self.query.inflow.feed(change, name)
             else:
                 self.now = max(self.now, one)
                 self.query.inflow.tick(one)
