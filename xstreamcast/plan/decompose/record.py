@@ -16,6 +16,7 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants, rebuild
 from xstreamcast.model.namespaces import FN, STREAM
 from xstreamcast.model.types import AtomicType
+from xstreamcast.operators.aggregates import COUNTING
 from xstreamcast.plan.algebra import VarName
 from xstreamcast.plan.decompose.where import (
     ABOVE,
@@ -34,9 +35,7 @@ from xstreamcast.plan.decompose.where import (
 from xstreamcast.plan.passes.dependence import FunctionKey, call_key, focus_of, takes_context_item
 from xstreamcast.plan.passes.variables import free
 
-_NAMES_ONLY: Final = frozenset(
-    ("name", "local-name", "namespace-uri", "node-name", "count", "exists", "empty", "not", "boolean")
-)
+_NAMES_ONLY: Final = COUNTING | {"name", "local-name", "namespace-uri", "node-name", "not", "boolean"}
 """Functions that look at no more of a node than that it is there, and its name."""
 _PASSING: Final = frozenset(
     (

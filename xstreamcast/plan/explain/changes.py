@@ -27,6 +27,7 @@ from xstreamcast.plan.algebra import (
     Versions,
     Windows,
     in_parts,
+    reads_items,
 )
 from xstreamcast.plan.decompose.folds import last_item
 from xstreamcast.plan.decompose.splices import splices
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 
 LONGEST: Final = 84
 _TOUCHED: Final = "the records that Δ touches"
-_UNSEEN: Final = ("count", "exists", "empty")
-"""What is known of nodes without a look at them."""
 _NUMBERED: Final = re.compile(r"\$([\w.-]*\w)-\d+(?![\w-])")
 
 
@@ -142,7 +141,7 @@ def _as_written(words: str, plan: Plan) -> str:
 def _is_whole(unit: Unit) -> bool:
     """Whether a record is put together as it is, with all that is in it, when something in it changes."""
     if unit.path is not None:
-        return not (isinstance(unit.reduction, Reduce) and unit.reduction.function in _UNSEEN)
+        return reads_items(unit.reduction)
     nest = unit.nest or unit.each
     return nest is None or any(part.action == Action.PROJECT for part in nest.parts)
 

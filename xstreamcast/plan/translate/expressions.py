@@ -12,11 +12,12 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.ast import Expr, Node
 from xstreamcast.lang.walk import descendants, rebuild
 from xstreamcast.model.namespaces import ARRAY, FN, MAP, MATH, STREAM, XS
+from xstreamcast.operators.aggregates import COUNTING
 from xstreamcast.plan.translate.paths import Paths
 from xstreamcast.plan.translate.scope import Scope, Typed, cast, fn, library, variable
 from xstreamcast.plan.translate.shapes import ATOMIC, MADE, Shape, Tsid
 
-COUNTING: Final = frozenset({"count", "exists", "empty", "not", "boolean"})
+_THERE: Final = COUNTING | {"not", "boolean"}
 NAMING: Final = frozenset({"name", "local-name", "namespace-uri", "node-name"})
 """Functions for which a fragment is as good as the element."""
 SAME: Final = frozenset({"zero-or-one", "exactly-one", "one-or-more", "head", "tail", "subsequence", "unordered"})
@@ -142,7 +143,7 @@ class Rewriter(Paths):
             for shape in shapes:
                 self.identity(shape, f"{local}() looks around the node", node)
             return self.other(node, scope)
-        if local in COUNTING or local in NAMING:
+        if local in _THERE or local in NAMING:
             return self.logical(node, scope)
         if local in SAME and args:
             base, shape = self.raw(args[0], scope)
