@@ -91,6 +91,11 @@ class FragmentBatch:
     def __len__(self) -> int:
         return len(self._changes)
 
+    @property
+    def rows(self) -> Table:
+        """A row for each change: columns ``columns.KIND`` …"""
+        return self._changes
+
     def _column(self, which: int) -> Longs:
         return self._changes[:, which]
 

@@ -10,7 +10,8 @@ from xstreamcast.native.store import stored
 
 MODULES: Final = (
     "scan.token", "scan.kernel", "scan.spans", "scan.tree", "scan.octets", "cast.columns", "cast.cutting",
-    "functions.regex_machine", "spark.rest.seams",
+    "functions.regex_machine", "run.continuous.columns.taking", "run.continuous.columns.standing",
+    "run.continuous.columns.splicing", "spark.rest.seams",
 )  # fmt: skip
 """Where the kernels are."""
 

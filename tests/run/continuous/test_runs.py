@@ -33,6 +33,7 @@ SECTION = 500
 @pytest.fixture(autouse=True)
 def _by_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inflow, "_kernel_from", lambda: 1)
+    monkeypatch.setattr(inflow.Inflow, "columns", False)
 
 
 def filler(number: int, tsid: int | None, content: str) -> str:

@@ -24,6 +24,7 @@ FIRST = MANY + 1
 @pytest.fixture(autouse=True)
 def _by_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inflow, "_kernel_from", lambda: 1)
+    monkeypatch.setattr(inflow.Inflow, "columns", False)
 
 
 @pytest.fixture

@@ -32,6 +32,7 @@ class Wide(Drawn):
 @pytest.fixture(autouse=True)
 def _by_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inflow, "_kernel_from", lambda: 1)
+    monkeypatch.setattr(inflow.Inflow, "columns", False)
     monkeypatch.setattr(bulk, "TOGETHER", 300)
 
 

@@ -22,6 +22,7 @@ OVER = 'for $a in stream("s")//account where sum($a/charge[status = "paid"]/@sum
 @pytest.fixture(autouse=True)
 def _by_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inflow, "_kernel_from", lambda: 1)
+    monkeypatch.setattr(inflow.Inflow, "columns", False)
 
 
 def filler(number: int, tag: int, content: str, day: int, version: int = 1) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from xstreamcast.model.atomic import Item
     from xstreamcast.model.datetime import DateTime
     from xstreamcast.model.time import Instant
+    from xstreamcast.run.continuous.display.shelf import Members, Numbers
     from xstreamcast.run.evaluate import Executable
 
 
@@ -106,6 +107,16 @@ class Journal(Continuous):
     def let_go(self, member: Member) -> None:
         """Nothing of a member can change any more, and it has been told."""
         self.frames.pop(member, None)
+
+    def shelf(self, path: str, numbers: Numbers, where: Number) -> Members:
+        """The rows of a unit as regions of the answer."""
+        from xstreamcast.run.continuous.display.shelf import Members
+
+        return Members(path, numbers, self, where)
+
+    def count(self, where: Number) -> int:
+        """How many items a unit has."""
+        return self.sequence(where).total
 
     def part(self, part: Unit | Executable, reads: Iterable[Number]) -> list[Item]:
         """The items of a part of the output; ``reads``: the units that it looks at."""

@@ -54,6 +54,8 @@ from xstreamcast.tables.sink import Tabled
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
     from xstreamcast.model.atomic import Item
+    from xstreamcast.run.continuous.columns.engine import Columnar
+    from xstreamcast.run.continuous.columns.table import RegionTable
     from xstreamcast.scan.given import Given
 
 ASSUMPTIONS: Final = (None, "rooted")
@@ -180,6 +182,8 @@ class ContinuousQuery(Tabled, Fed):
         self.timely = any(map(looks_at_clock, parts))
         self._planned = Planned(self.modes.module, parts)
         self._output: Output | None = None
+        self.engine: Columnar | None = None
+        """What follows the streams while they are in columns."""
         self._moment: Instant = START
         self._pending: list[Emitted] = []
         self._untold = False
@@ -364,7 +368,7 @@ class ContinuousQuery(Tabled, Fed):
         Before anything is in a table, a structure may still tell how to begin.
         """
         if self._output is None:
-            if any(one.table for one in self.inflow.associations.values()):
+            if any(one.filled for one in self.inflow.associations.values()):
                 self._begin()
             return
         output, now = self._output, self.inflow.now
@@ -416,8 +420,35 @@ class ContinuousQuery(Tabled, Fed):
         if self.inflow.seals:
             output.seal(self._associations())
 
-    def _followed(self, associations: Mapping[str, Association]) -> Journal | Recomputed:
+    def follow_in_columns(self, tables: Mapping[str, RegionTable]) -> None:
+        """Follow the streams in columns from now on; raises :class:`~xstreamcast.run.continuous.columns.roles.
+        Refused`."""
+        from xstreamcast.run.continuous.columns.engine import Columnar
+        from xstreamcast.run.continuous.columns.roles import Refused
+
+        associations = self._associations()
+        self._planned.again(associations)
+        obstacle = self._planned.obstacle(associations)
+        if obstacle or self.modes.emission != "eager" or self.timely or self._output is not None:
+            raise Refused(obstacle or "it looks at the clock, or at open holes")
+        self.engine = Columnar(self.plan, self._evaluation(), known_structures(associations), tables)
+        self.recomputed = "; ".join(dict.fromkeys(each.reason for each in recomputed(self.plan)))
+
+    def leave_columns(self) -> None:
+        """Follow the streams by objects from now on."""
+        from xstreamcast.run.continuous.columns.engine import Columnar
+
+        self.engine = None
+        if self._output is not None:
+            followed = self._followed(self._associations())
+            assert not isinstance(followed, Columnar)
+            self._output.hand_over(followed)
+            self._seal(self._output)
+
+    def _followed(self, associations: Mapping[str, Association]) -> Journal | Recomputed | Columnar:
         """What follows the streams as they are known now."""
+        if self.engine is not None:
+            return self.engine
         self.recomputed = self._planned.obstacle(associations)
         if self.recomputed:
             self.inflow.keep_all()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xstreamcast.errors import error
 from xstreamcast.plan.algebra import Reduce, Unit
 from xstreamcast.run.continuous.adjust.sums import size
+from xstreamcast.run.continuous.columns.engine import Columnar
 from xstreamcast.run.continuous.journal import Journal
 
 if TYPE_CHECKING:
@@ -48,6 +49,14 @@ def sizes(output: Output, associations: Mapping[str, Association]) -> dict[str, 
             for number, unit in enumerate(live.route.units):
                 found = live.top.get(number)
                 count = None if found is None else size(found, number)
+                operators.append({"stream": name, "operator": _operator(unit), "members": count})
+    elif isinstance(journal, Columnar):
+        evaluated = journal.evaluated
+        for name, routed in journal.live.items():
+            opened, holders = journal.opened(name)
+            streams.setdefault(name, {}).update(opened=opened, holders=holders, in_runs=0)
+            for number, unit in enumerate(routed.route.units):
+                count = journal.members((name, number))
                 operators.append({"stream": name, "operator": _operator(unit), "members": count})
     return {"streams": streams, "operators": operators, "shown": output.size, "evaluated": evaluated}
 

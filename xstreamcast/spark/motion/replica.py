@@ -119,7 +119,7 @@ class Replica:
         self._at = 0
         self._emit = job.emit
         self.inflow = job.start(self._hear)
-        self.inflow.seals = self.inflow.forwards = False
+        self.inflow.seals = self.inflow.forwards = self.inflow.columns = False
         self.ticked: int | None = None
         self.announced: list[str | None] = [None] * len(self.inflow.queries)
         """The structure that has been told of each answer."""

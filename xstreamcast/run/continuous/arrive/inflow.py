@@ -29,6 +29,7 @@ from xstreamcast.run.continuous.time.clock import instant
 from xstreamcast.run.unmatched import unmatched
 
 if TYPE_CHECKING:
+    from xstreamcast.cast.batches import FragmentBatch
     from xstreamcast.cast.regions import Report
     from xstreamcast.plan.mutability import Fixed
     from xstreamcast.run.continuous.query import ContinuousQuery
@@ -47,7 +48,12 @@ def _kernel_from() -> int:
 
 
 class Inflow:
-    """The streams of some queries, and their clock: what comes is taken in once, and each query goes on."""
+    """The streams of some queries, and their clock: what comes is taken in once, and each query goes on.
+
+    ``columns``: whether streams may be followed in columns; not by who keeps tables of objects (Spark).
+    """
+
+    columns = True
 
     def __init__(
         self,
@@ -70,6 +76,7 @@ class Inflow:
         self.rooted = False
         self.seals = True
         """Whether what can never change is let go of; not by who must be able to tell all of it again (Spark)."""
+        self._decided = False
         self.forwards = True
         """Whether holes of what an answer copies are told as holes; not by who keeps it as a list of items (Spark)."""
         self.fixed: Fixed | None = None
@@ -171,6 +178,24 @@ class Inflow:
         ruled_out = unmatched(query.query, known_structures(self.associations))
         return tuple(dict.fromkeys((*query.query.warnings, *ruled_out)))
 
+    # ---------------------------------------------------------------------------------------------- columns
+
+    def _decide(self) -> None:
+        """Something comes for the first time: follow the streams in columns, if all queries can be followed so."""
+        from xstreamcast.run.continuous.columns.following import follow_in_columns
+
+        self._decided = True
+        plain = self.clock == "event" and not self._late and self.fixed is None and self.memory is None
+        if self.columns and plain and not self.rooted and not self._keeps_all:
+            follow_in_columns(self)
+
+    def flush(self) -> None:
+        """Take in what waits for being taken in together, in columns."""
+        if any(one.inlet is not None for one in self.associations.values()):
+            from xstreamcast.run.continuous.columns.following import flush
+
+            flush(self)
+
     def feed(self, item: Arriving, stream: str | None = None, place: Place | None = None, inside: int = 0) -> None:
         """Take in what a stream brings; what it changes in the answers waits in each query's ``take``."""
         self._take(item, self.stream_of(stream), place, inside)
@@ -234,14 +259,7 @@ class Inflow:
                         self._take(change, name, place, inside)
                 else:
                     self.begin()
-                    for live in association.followers:
-                        live.runs.telling = telling or self.fixed is not None
-                    for _ in association.take_batch(stretch):
-                        if self.fixed is None:
-                            self.settle()
-                        else:
-                            self.go_on()  # what has been told need not be kept
-                        progress(association.changed)
+                    self.take_batch(association, stretch, 0, telling, progress)
             association.end_batches()
             self.finish(name, tell=False)
         finally:
@@ -253,8 +271,29 @@ class Inflow:
                     gc.unfreeze()
                 gc.enable()
 
+    def take_batch(
+        self, association: Association, batch: FragmentBatch, first: int, telling: bool, progress: Callable[[int], None]
+    ) -> None:
+        """Take in a batch of changes of a stream, from one on, and let the queries evaluate what it brings."""
+        if association.inlet is not None:
+            from xstreamcast.run.continuous.columns.following import take_batch
+
+            first = take_batch(self, association, batch)
+            progress(association.changed)
+            if first == len(batch):
+                return
+        for live in association.followers:
+            live.runs.telling = telling or self.fixed is not None
+        for _ in association.take_batch(batch, first):
+            if self.fixed is None:
+                self.settle()
+            else:
+                self.go_on()  # what has been told need not be kept
+            progress(association.changed)
+
     def settle(self) -> None:
         """Let every query evaluate what has come; what that changes in the answers is told later."""
+        self.flush()
         self._advance()
         for query in self.queries:
             query._settle()
@@ -283,11 +322,15 @@ class Inflow:
 
     def begin(self) -> None:
         """Let the queries that wait for something to come begin without it."""
+        if not self._decided:
+            self._decide()
+        self.flush()
         for query in self.queries:
             query._begun()
 
     def go_on(self, tell: bool = True) -> None:
         """Let every query look at what has come, and at the time, and ``tell`` what is different, or when asked to."""
+        self.flush()
         self._advance()
         for query in self.queries:
             query._go_on(tell)
@@ -300,7 +343,14 @@ class Inflow:
             if not isinstance(item, Structure | Diagnostic):
                 text = f"a stream brings changes and structures, not a {type(item).__name__}"
                 raise error("XPTY0004", text, hint="text that is read as it comes: load(BytesIO(text))")
-        elif item.valid_time is not None and self._late:
+            if isinstance(item, Structure) and association.inlet is not None and item != association.structure:
+                from xstreamcast.run.continuous.columns.following import leave_columns
+
+                self.flush()
+                leave_columns(self)
+        elif not self._decided:
+            self._decide()
+        if isinstance(item, Change) and item.valid_time is not None and self._late:
             mark = self.watermark
             if item.valid_time < mark:
                 text = f"valid from {format_instant(item.valid_time)}, before the watermark {format_instant(mark)}"

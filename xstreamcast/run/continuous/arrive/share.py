@@ -31,14 +31,17 @@ if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch
     from xstreamcast.cast.regions import Report
     from xstreamcast.model.atomic import Item
+    from xstreamcast.model.diagnostic import Diagnostic
     from xstreamcast.model.structure import Structure, Tag
     from xstreamcast.model.time import Instant
     from xstreamcast.model.tree import Node, Tree
     from xstreamcast.run.continuous.associate.live import Live
+    from xstreamcast.run.continuous.columns.inlet import Inlet
     from xstreamcast.run.continuous.journal import Noted
     from xstreamcast.run.continuous.related import Number
     from xstreamcast.run.evaluate import Executable
     from xstreamcast.run.query import Query
+    from xstreamcast.scan.vector import Longs
 
 
 STRETCH: Final = 2 << 20
@@ -91,6 +94,37 @@ class Association(AtOnce):
         self._sprout: tuple[Opened, Tree] | None = None  # the content of the change being taken in, and its tree
         self._fragments: tuple[Structure | None, frozenset[int]] = None, frozenset()
         self._standing: Standing | None = None
+        self.inlet: Inlet | None = None
+        """The way into the table while it is in columns."""
+
+    @property
+    def filled(self) -> bool:
+        """Whether anything has come."""
+        return bool(self.table) or (self.inlet is not None and self.changed > 0)
+
+    def apply(self, item: Change | Structure | Diagnostic, place: Place | None = None, inside: int = 0) -> None:
+        if self.inlet is not None and isinstance(item, Change):
+            self.inlet.apply(item, place or Place(), inside)
+        else:
+            super().apply(item, place, inside)
+
+    def leave_columns(self) -> None:
+        """From now on the table is one of objects, with all that is in the columns."""
+        assert self.inlet is not None
+        table, self.inlet = self.inlet.table, None
+        counts = self.changed, self.skipped, self.now
+        for change in table.changes():
+            self.attempt(change, Place(), 0)
+        self.changed, self.skipped, self.now = counts
+
+    def pass_over(self, regions: Longs) -> None:
+        """Some regions are of no interest."""
+        self._passed.add(regions)
+        self.skipped += len(regions)
+
+    def has_passed(self, regions: Longs) -> bool:
+        """Whether some of these are of no interest, as far as was known."""
+        return self._passed.meets(regions)
 
     def limit(self, memory: int) -> None:
         """So many bytes of memory are there for contents and their trees: what is beyond lies on disk, or goes."""
@@ -255,12 +289,13 @@ class Association(AtOnce):
                 del self.table["", number]
                 self._purged.add([number])
 
-    def take_batch(self, batch: FragmentBatch) -> Iterator[None]:
+    def take_batch(self, batch: FragmentBatch, first: int = 0) -> Iterator[None]:
         """Take in a batch, a stretch at a time: what nobody needs is passed over, the rest is parsed together.
 
         Between stretches those who follow may evaluate what they have found, while its trees are there.
         """
-        rows = self._needed(batch) if self.lean else range(len(batch))
+        rows: Iterable[int] = self._needed(batch) if self.lean else range(len(batch))
+        rows = [row for row in rows if row >= first] if first else rows
         lengths = (batch.to - batch.begin).tolist()
         most = STRETCH_OF if self.fixed is None else LET_GO_OF
         stretch: list[int] = []
@@ -376,8 +411,8 @@ class Association(AtOnce):
     def sizes(self) -> dict[str, int]:
         """How much there is: regions, bytes of content and of trees; changes that wait, and that were not opened."""
         return {
-            "regions": len(self.table),
-            "bytes": self.kept,
+            "regions": len(self.table) if self.inlet is None else self.inlet.table.size,
+            "bytes": self.kept if self.inlet is None else self.inlet.table.said,
             "spilled": self.spilled,
             "trees": self.grove.held,
             "waiting": len(self.waiting),

@@ -174,6 +174,10 @@ class Route:
             self._pairs.append(pair)
         return known
 
+    def automaton_state(self, state: int) -> int:
+        """The state of the automaton alone."""
+        return self._pairs[state][0]
+
     def role(self, state: int) -> Role:
         """What nodes of a state mean."""
         known = self._roles.get(state)

@@ -28,6 +28,8 @@ from xstreamcast.scan.normalise import escape_text
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.arrive.share import Association
+    from xstreamcast.run.continuous.columns.engine import Columnar
+    from xstreamcast.run.continuous.columns.shelf import KeyedRows, Rows
 
 ANSWER: Final = 1
 ERROR: Final = 2
@@ -40,7 +42,7 @@ class Output:
     ``forwards``: holes of copied content are holes of the answer.
     """
 
-    def __init__(self, journal: Journal | Recomputed, forwards: bool = True) -> None:
+    def __init__(self, journal: Journal | Recomputed | Columnar, forwards: bool = True) -> None:
         self.numbers = Numbers(ERROR + 1, forwards)
         self._take(journal)
         self.failure: XStreamError | None = None
@@ -49,17 +51,17 @@ class Output:
         self.error: str | None = None
         """The text of the error that has been told, while it is the answer."""
 
-    def _take(self, journal: Journal | Recomputed) -> None:
+    def _take(self, journal: Journal | Recomputed | Columnar) -> None:
         """The parts of the answer are those of a query that is followed, or computed anew."""
         self.journal = journal
-        self.shelves: list[Members | Computed] = []
+        self.shelves: list[Members | Rows | KeyedRows | Computed] = []
         for number, (part, code) in enumerate(zip(journal.plan.output, journal.rest, strict=True)):
             path, reads = f"{number:04}", self._reads(part)
-            if not isinstance(journal, Journal):
+            if isinstance(journal, Recomputed):
                 self.shelves.append(Computed(path, self.numbers, journal, code, reads))
             elif isinstance(part, Unit):
                 if in_parts(part.reduction):
-                    self.shelves.append(Members(path, self.numbers, journal, journal.place[part.variable]))
+                    self.shelves.append(journal.shelf(path, self.numbers, journal.place[part.variable]))
                 else:
                     self.shelves.append(Computed(path, self.numbers, journal, code, reads))
             else:
@@ -84,7 +86,7 @@ class Output:
             shelves = {shelf.where: shelf for shelf in self.shelves if isinstance(shelf, Members)}
             self._sealings = [Sealing(journal, name, associations[name], shelves) for name in journal.live]
 
-    def turn(self, journal: Journal | Recomputed) -> None:
+    def turn(self, journal: Journal | Recomputed | Columnar) -> None:
         """The answer comes from somewhere else from now on."""
         self._take(journal)
         self._sealings = []
@@ -92,6 +94,16 @@ class Output:
         anew = Replace(region=region, version=self.numbers.step, content=holes.encode())
         self._turned = [Emitted(anew, None)]
         self._turned += [Emitted(Fill(region=anchor, content=content.encode()), None) for anchor, content in anchors]
+
+    def hand_over(self, journal: Journal | Recomputed) -> None:
+        """The answer comes from somewhere else from now on; what has been told of it stands."""
+        told = self.shelves
+        if isinstance(journal, Recomputed) or len(journal.plan.output) != len(told):
+            self.turn(journal)
+            return
+        self._take(journal)
+        for shelf, before in zip(self.shelves, told, strict=True):
+            shelf.adopt(before)
 
     def begin(self) -> list[Emitted]:
         """The root, with its holes, and the answer as it is before anything has come."""

@@ -8,7 +8,7 @@ between the braces; items that would reach into the element around (attributes, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
@@ -17,16 +17,20 @@ from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Unit, VarName
 from xstreamcast.plan.decompose.splices import splices
-from xstreamcast.run.continuous.display.shelf import Computed, Emitted, Members, Numbers, Reads, Shown
+from xstreamcast.run.continuous.display.shelf import Computed, Emitted, Members, Numbers, Reads, Shelf, Shown
 from xstreamcast.run.continuous.display.written import Written
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.related import Number
 from xstreamcast.run.evaluate import Executable
 
+if TYPE_CHECKING:
+    from xstreamcast.run.continuous.columns.engine import Columnar
+    from xstreamcast.run.continuous.columns.shelf import KeyedRows, Rows
+
 _DECLARED = f' xmlns:stream="{STREAM}"'
 
 
-def spliced(part: ast.Expr, journal: Journal, reads: Reads) -> dict[Number, VarName]:
+def spliced(part: ast.Expr, journal: Journal | Columnar, reads: Reads) -> dict[Number, VarName]:
     """The units of a part whose items stand by themselves in new elements, and nowhere else."""
     found = {}
     for where in reads:
@@ -43,7 +47,7 @@ class Framed(Computed):
         self,
         path: str,
         numbers: Numbers,
-        journal: Journal,
+        journal: Journal | Columnar,
         part: Unit | Executable,
         reads: Reads,
         inside: Mapping[Number, VarName],
@@ -51,7 +55,7 @@ class Framed(Computed):
         super().__init__(path, numbers, journal, part, tuple([where for where in reads if where not in inside]))
         self._journal = journal
         self._all = reads
-        self.inside = {where: Members(f"{path}.{n}", numbers, journal, where) for n, where in enumerate(inside)}
+        self.inside = {where: journal.shelf(f"{path}.{n}", numbers, where) for n, where in enumerate(inside)}
         self._variables = dict(inside)
         self._holes = {where: _hole(members.anchor.region) for where, members in self.inside.items()}
         self._filled: set[Number] = set()
@@ -63,7 +67,7 @@ class Framed(Computed):
             try:
                 for members in self.inside.values():
                     members.look()
-                    self.whole |= any("xmlns" in said.text for _, _, said in members.pending)
+                    self.whole |= any("xmlns" in said.text for said in members.written())
             except XStreamError:  # attributes, or what cannot be written: the element tells which
                 self.whole = True
         if not self.whole:
@@ -79,8 +83,18 @@ class Framed(Computed):
                 self.reads, self.fresh = self._all, True
             super().look()
 
+    def adopt(self, other: Shelf) -> None:
+        super().adopt(other)
+        assert isinstance(other, Framed)
+        for where, before in other.inside.items():
+            self.inside[where].adopt(before)
+            self._holes[where] = other._holes[where]
+        self._filled = other._filled
+        if other.whole:
+            self.whole, self.reads = True, self._all
+
     def _total(self, where: Number) -> int:
-        return self._journal.sequence(where).total
+        return self._journal.count(where)
 
     def computed(self) -> list[Written]:
         if self.whole:
@@ -107,9 +121,7 @@ class Framed(Computed):
     def follow(self) -> None:
         if self.whole:
             for members in self.inside.values():
-                for shown in tuple(members):
-                    members.take(shown)
-                members.shown.clear()
+                members.clear()
         else:
             for members in self.inside.values():
                 members.follow()
@@ -140,7 +152,7 @@ class Framed(Computed):
             text = text.replace(_written_hole(members), members.text(False))
         return text
 
-    def _visible(self) -> list[Members]:
+    def _visible(self) -> list[Members | Rows | KeyedRows]:
         """Those inside whose hole is there: a condition may have taken it away."""
         around = super().text(False)
         return [members for members in self.inside.values() if _written_hole(members) in around]
@@ -160,7 +172,7 @@ class Framed(Computed):
             yield members.anchor
 
 
-def _written_hole(members: Members) -> str:
+def _written_hole(members: Members | Rows | KeyedRows) -> str:
     return f'<stream:hole id="{members.anchor.region}"/>'
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from xstreamcast.model.change import After, Change, Remove, Replace
 from xstreamcast.plan.algebra import Unit
@@ -29,6 +29,9 @@ from xstreamcast.run.continuous.related import Number
 from xstreamcast.run.continuous.time.archive import Archive, Span, joined
 from xstreamcast.run.continuous.time.sealing import Sealed
 from xstreamcast.run.evaluate import Executable
+
+if TYPE_CHECKING:
+    from xstreamcast.run.continuous.columns.engine import Columnar
 
 
 class Emitted(NamedTuple):
@@ -101,6 +104,11 @@ class Shelf:
         while shown is not None:
             yield shown
             shown = shown.after
+
+    def adopt(self, other: Shelf) -> None:
+        """Go on with what another one has told."""
+        self.anchor, self.last, self.size = other.anchor, other.last, other.size
+        self.removed, self.changed = other.removed, other.changed
 
     def insert(self, before: Shown, said: Written) -> Shown:
         """A new region just after one that is there."""
@@ -257,6 +265,13 @@ class Members(Shelf):
         self.runs.shown[where[1]] = self.shown
         self.runs.forwards = numbers.forwards
 
+    def adopt(self, other: Shelf) -> None:
+        from xstreamcast.run.continuous.columns.shelf import KeyedRows, Rows
+
+        super().adopt(other)
+        assert isinstance(other, Rows | KeyedRows)
+        self.runs.orphans.setdefault(self.where[1], []).extend(other.identities())
+
     def look(self) -> None:
         """See what is to be shown of the members that may have changed; raises what cannot be written."""
         self.pending = []
@@ -282,6 +297,16 @@ class Members(Shelf):
         self.pending += [
             (rank, fragment, said) for (rank, fragment), said in zip(fragments, texts, strict=True) if said is not None
         ]
+
+    def written(self) -> Iterator[Written]:
+        """What :meth:`look` has seen."""
+        return (said for _, _, said in self.pending)
+
+    def clear(self) -> None:
+        """Nothing is shown any more."""
+        for shown in tuple(self):
+            self.take(shown)
+        self.shown.clear()
 
     def follow(self) -> None:
         """Put on the shelf what :meth:`look` has seen, and take off what is not to be shown any more."""
@@ -400,7 +425,12 @@ class Computed(Shelf):
     """Any other part: its items are compared with those before; the same ones stay, in the longest run in order."""
 
     def __init__(
-        self, path: str, numbers: Numbers, journal: Journal | Recomputed, part: Unit | Executable, reads: Reads
+        self,
+        path: str,
+        numbers: Numbers,
+        journal: Journal | Recomputed | Columnar,
+        part: Unit | Executable,
+        reads: Reads,
     ) -> None:
         super().__init__(path, numbers)
         self.journal = journal

@@ -1,0 +1,219 @@
+"""The law in columns, at the borders of batches of 1, 7 and 1,000 changes: what is told is q(T(γ)), in any order.
+
+Streams are drawn: fragments within each other, untimed, as versions and as events, sent again, replaced and removed,
+parents with other holes than before. What columns do not follow is drawn now and then: then the query goes on by
+objects, and nothing is told twice.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from xstreamcast.cast.materialise import Materialiser, View
+from xstreamcast.errors import XStreamError
+from xstreamcast.model.change import After, Change, Fill, Freeze, Hide, Remove, Repeat, Replace, Show
+from xstreamcast.model.serialise import serialise
+from xstreamcast.model.structure import Structure, parse_structure
+from xstreamcast.model.time import parse_instant
+from xstreamcast.run.continuous.query import ContinuousQuery, continuous, continuous_many
+from xstreamcast.run.query import compile
+from xstreamcast.run.streams import view_of
+
+SECTION, RECORD, PART, OTHER = 2, 3, 6, 7
+
+
+def structure(section: str, record: str, part: str) -> Structure:
+    """Sections of records, which have a key, a number, and parts in fragments of their own."""
+    return parse_structure(
+        f'''<stream:structure xmlns:stream="urn:xstreamcast:stream"><tag id="1" name="r" type="snapshot">
+        <tag id="2" name="s" type="{section}"><tag id="3" name="b" type="{record}">
+        <tag id="4" name="x" type="snapshot"/><tag id="5" name="k" type="snapshot"/>
+        <tag id="6" name="c" type="{part}"/></tag>
+        <tag id="7" name="o" type="filler"/></tag></tag></stream:structure>'''
+    )
+
+
+SHAPES = {
+    "fillers": structure("filler", "filler", "filler"),
+    "versions of parts": structure("filler", "filler", "temporal"),
+    "events": structure("filler", "event", "temporal"),
+    "versions of all": structure("temporal", "temporal", "filler"),
+    "events in versions": structure("temporal", "event", "event"),
+}
+QUERIES = (
+    'count(stream("s")//b)',
+    'sum(stream("s")//b/x)',
+    'avg(stream("s")//b[c = "1"]/x)',
+    'exists(stream("s")//b[k = "k2"]/c)',
+    'count(stream("s")//c)',
+    'for $b in stream("s")//b where $b/x > 4 return $b/k',
+    'for $b in stream("s")//b return <m id="{ $b/@id }">{ $b/c/text(), sum($b/x) }</m>',
+    '<all n="{ count(stream("s")//b) }">{ for $b in stream("s")/r/s/b[k = "k1"] return $b/x/text() }</all>',
+    'for $s in stream("s")//s return sum($s/b/x)',
+    'for $s in stream("s")//s where count($s/b[c]) > 1 return <s n="{ $s/@n }">{ sum($s/b/x), count($s/b) }</s>',
+    'for $s in stream("s")//s return string-join($s/b/k, "-")',
+    'for $b in stream("s")//b return xs:integer($b/x) idiv 2',
+    'stream("s")//b/x',
+    'for $b in stream("s")//b order by $b/k, number($b/x) descending return <m>{ $b/@id, $b/x }</m>',
+    'for $b in stream("s")//b order by $b/c[1] return $b/x',
+    'for $b in stream("s")//b group by $k := $b/k return <g k="{ $k }">{ count($b) }</g>',
+    """<all>{ for $b in stream("s")//b group by $k := string($b/c[1]) let $n := sum($b/x) order by $n, $k
+    return <g k="{ $k }">{ $n }</g> }</all>""",
+    'for $c in stream("s")//c return <c>{ $c/@vtFrom, $c/@vtTo, $c/text() }</c>',
+)
+
+
+class Drawn:
+    """Changes of a stream, drawn; ``odd``: what columns do not follow is among them."""
+
+    def __init__(self, shape: Structure, seed: int, odd: bool = False) -> None:
+        self.draw = Random(seed)
+        self.shape = shape
+        self.odd = odd
+        self.holes = {region: self.draw.sample(range(100, 140), 8) for region in range(10, 14)}
+        self.parts = {region: self.draw.sample(range(200, 240), 2) for region in range(100, 140)}
+
+    def time(self, tsid: int) -> int | None:
+        if not self.shape.tags[tsid].timed:
+            return None
+        return parse_instant(f"2003-11-0{self.draw.randrange(1, 9)}T0{self.draw.randrange(10)}:00:00")
+
+    def content(self, tsid: int, region: int) -> bytes:
+        draw = self.draw
+        if tsid == SECTION:
+            if draw.random() < 0.3:
+                draw.shuffle(self.holes[region])
+            if draw.random() < 0.3:
+                self.holes[region] = draw.sample(range(100, 140), draw.randrange(10))
+            inner = "".join(f'<stream:hole id="{hole}" tsid="3"/>' for hole in self.holes[region])
+            return f'<s n="{region}">{inner}<stream:hole id="{region + 300}" tsid="7"/></s>'.encode()
+        if tsid == RECORD:
+            parts = "".join(f'<stream:hole id="{part}" tsid="6"/>' for part in self.parts[region])
+            x = draw.choice(["1", "5", "7.5", "12", "-3"] if draw.random() < 0.97 else ["no number"])
+            return f'<b id="{region}"><x>{x}</x>{parts}<k>k{draw.randrange(3)}</k></b>'.encode()
+        return b"<c>%d</c>" % draw.randrange(3) if tsid == PART else b"<o/>"
+
+    def change(self) -> Change:
+        draw = self.draw
+        tsid = draw.choices([1, SECTION, RECORD, PART, OTHER], [1, 6, 20, 12, 2])[0]
+        if tsid == 1:
+            holes = draw.sample(range(10, 14), draw.randrange(2, 5))
+            inner = "".join(f'<stream:hole id="{hole}" tsid="2"/>' for hole in holes)
+            return Replace(region=0, content=f"<r>{inner}</r>".encode())
+        first = {SECTION: 10, RECORD: 100, PART: 200, OTHER: 310}[tsid]
+        region = draw.randrange(first, first + (4 if tsid in (SECTION, OTHER) else 40))
+        version = draw.choice([None, None, 1, 2, 3])
+        if self.odd and draw.random() < 0.02:
+            kinds = Hide(region=region), Show(region=region), Freeze(region=region)
+            more = After(region=draw.randrange(900, 990), target=region, tsid=tsid, content=b"<c>1</c>")
+            return draw.choice([*kinds, more])
+        if draw.random() < 0.08:
+            return Remove(region=region, tsid=tsid, version=version, valid_time=self.time(tsid))
+        timed = self.shape.tags[tsid].type == "event"
+        kind = draw.choice([Fill, Fill, Repeat] if timed else [Fill, Repeat, Replace])
+        content = self.content(tsid, region)
+        return kind(region=region, tsid=tsid, version=version, valid_time=self.time(tsid), content=content)
+
+    def changes(self, count: int) -> list[Change]:
+        roots: list[Change] = [
+            Fill(
+                region=0, content=b"<r>%b</r>" % b"".join(b'<stream:hole id="%d" tsid="2"/>' % n for n in range(10, 14))
+            )
+        ]
+        sections = [
+            Fill(region=n, tsid=SECTION, valid_time=self.time(SECTION), content=self.content(SECTION, n))
+            for n in range(10, 14)
+        ]
+        made = [*roots, *sections, *[self.change() for _ in range(count)]]
+        self.draw.shuffle(made)
+        return made
+
+
+def answer(text: str, document: Materialiser) -> str:
+    view = view_of(b"".join(document.document("", View(now=document.now))), "stream:s")
+    try:
+        return serialise(compile(text).ask(streams=lambda _: view).items())
+    except XStreamError as failure:
+        return f"{failure.code}: {failure.message}"
+
+
+def told(query: ContinuousQuery) -> str:
+    found = query.told()
+    return f"{found.code}: {found.message}" if isinstance(found, XStreamError) else found
+
+
+def follow(text: str, shape: Structure, changes: list[Change], size: int) -> ContinuousQuery:
+    """Feed changes in batches; after each, what is told is the answer, and so is T of all that was told."""
+    query, document, display = continuous(text, structures=shape), Materialiser(shape), Materialiser()
+    for begin in range(0, len(changes), size):
+        some = changes[begin : begin + size]
+        for change in some:
+            document.apply(change)
+        for emitted in query.feed(some[0]) if size == 1 else query.feed_many(some):
+            display.apply(emitted)
+        expected = answer(text, document)
+        assert told(query) == expected, f"after {begin + len(some)} changes"
+        if query.failure is None:
+            assert display.text() == expected, f"after {begin + len(some)} changes"
+    return query
+
+
+@pytest.mark.parametrize("text", QUERIES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_told_is_the_answer_after_every_batch(shape: str, text: str) -> None:
+    seed = sum(map(ord, shape + text))
+    for size, count in ((1, 40), (7, 120), (1000, 300)):
+        follow(text, SHAPES[shape], Drawn(SHAPES[shape], seed + size).changes(count), size)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_changes_of_other_kinds_go_on_by_objects_and_nothing_is_told_twice(shape: str) -> None:
+    for number, text in enumerate(QUERIES):
+        changes = Drawn(SHAPES[shape], 77 + number, odd=True).changes(90)
+        query = follow(text, SHAPES[shape], changes, 7)
+        assert query.engine is None or not any(isinstance(one, Hide | Show | Freeze | After) for one in changes)
+
+
+def test_leaving_the_columns_tells_nothing() -> None:
+    for text in QUERIES:
+        shape = SHAPES["versions of parts"]
+        query = continuous(text, structures=shape)
+        query.feed_many(Drawn(shape, 5).changes(200))
+        before = told(query)
+        assert query.feed(Freeze(region=139)) == []
+        assert query.engine is None
+        assert told(query) == before
+
+
+def test_usual_changes_stay_in_columns_and_each_record_is_evaluated_once() -> None:
+    shape = SHAPES["fillers"]
+    query = continuous('sum(stream("s")//b/x)', structures=shape)
+    root = b'<r><stream:hole id="10" tsid="2"/></r>'
+    section = b"<s>%b</s>" % b"".join(b'<stream:hole id="%d" tsid="3"/>' % n for n in range(1000, 2000))
+    record = b"<b><x>1</x></b>"
+    query.feed_many([Fill(region=n, tsid=RECORD, content=record) for n in range(1000, 2000)])
+    assert query.state()["evaluated"] == 0  # they stand nowhere yet
+    query.feed_many([Fill(region=10, tsid=SECTION, content=section), Fill(region=0, content=root)])
+    assert query.engine is not None
+    assert query.text() == "1000"
+    assert query.state()["evaluated"] == 1002
+    query.feed_many([Replace(region=n, tsid=RECORD, content=b"<b><x>2</x></b>") for n in range(1000, 1010)])
+    assert query.text() == "1010"
+    assert query.state()["evaluated"] == 1012
+    assert query.feed(Fill(region=10, tsid=SECTION, content=section)) == []
+    assert query.state()["evaluated"] == 1012
+
+
+def test_several_queries_have_one_table() -> None:
+    shape = SHAPES["events"]
+    changes = Drawn(shape, 3).changes(300)
+    many = continuous_many(QUERIES, structures=shape)
+    document = Materialiser(shape)
+    for begin in range(0, len(changes), 50):
+        many.feed_many(changes[begin : begin + 50], "s")
+        for change in changes[begin : begin + 50]:
+            document.apply(change)
+        for query, text in zip(many.queries, QUERIES, strict=True):
+            assert told(query) == answer(text, document)

@@ -1,0 +1,466 @@
+"""A query that goes on, followed in columns: batches of changes in, rows that are different and their sums out.
+
+    changes ─take→ fragments to look at ─evaluate→ outcomes ─adjust→ sums, frames, rows in order ─display→
+
+Nothing of a fragment is kept but what it adds: the items of an answer are texts, those of a sum its values. A node does
+not outlive its batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+
+from xstreamcast.errors import XStreamError
+from xstreamcast.lang import ast
+from xstreamcast.model.names import ELEMENT, name_local
+from xstreamcast.plan.algebra import Concat, Gather, Reduce, Sort, Unit
+from xstreamcast.plan.decompose.splices import splices
+from xstreamcast.run.continuous.columns.adjust import Adjusted, Counted, Framed, Told, Totalled
+from xstreamcast.run.continuous.columns.keyed import GatheredRows, Keyed, SortedRows
+from xstreamcast.run.continuous.columns.layout import FILLINGS, TSID
+from xstreamcast.run.continuous.columns.roles import Refused, Roles, check_plan, check_unit, roles_of
+from xstreamcast.run.continuous.columns.rows import Batch, FrameProgram, RowProgram
+from xstreamcast.run.continuous.related import Number, Related
+from xstreamcast.run.reductions import state_of
+from xstreamcast.run.units import value_type
+
+if TYPE_CHECKING:
+    from xstreamcast.lang.context import StaticContext
+    from xstreamcast.model.atomic import Item
+    from xstreamcast.model.structure import Structure
+    from xstreamcast.plan.algebra import Plan
+    from xstreamcast.run.continuous.associate.route import Route
+    from xstreamcast.run.continuous.columns.rows import Outcome
+    from xstreamcast.run.continuous.columns.shelf import KeyedRows, Rows
+    from xstreamcast.run.continuous.columns.table import RegionTable
+    from xstreamcast.run.continuous.display.shelf import Numbers
+    from xstreamcast.run.evaluate import Executable
+    from xstreamcast.run.units import Evaluation, UnitCode
+    from xstreamcast.scan.vector import Longs
+
+TOGETHER: Final = 1 << 14
+"""So many fragments are evaluated at a time."""
+BITS: Final = 60
+"""So many units may read one table."""
+
+
+class Routed:
+    """The units of one stream, along its tag structure."""
+
+    def __init__(self, route: Route, structure: Structure | None = None) -> None:
+        route.know(structure)
+        self.route = route
+
+
+class Columnar(Related):
+    """One query over the tables of its streams. It has the face of a :class:`~xstreamcast.run.continuous.journal.
+    Journal` for those who tell its answer. Raises :class:`Refused` if it cannot be followed in columns."""
+
+    live_type: ClassVar[Any] = Routed
+
+    def __init__(
+        self, plan: Plan, evaluation: Evaluation, structures: Mapping[str, Structure], tables: Mapping[str, RegionTable]
+    ) -> None:
+        check_plan(plan)
+        if any(source.forest or (source.uri or "") not in tables for source in plan.sources):
+            raise Refused("a stream has no tag structure")
+        super().__init__(plan, structures)
+        self.evaluation = evaluation
+        assert self.plan.module.static is not None
+        self.static: StaticContext = self.plan.module.static
+        self.tables = {name: tables[name] for name in self.live}
+        self.rest: list[Unit | Executable] = [
+            part if isinstance(part, Unit) else self.parts.compile(part) for part in self.plan.output
+        ]
+        self.stale: set[Number] = set(self.needs)
+        self.bound: set[Number] = set()
+        self.redone = False
+        self.evaluated = 0
+        self.values: dict[Number, list[Item]] = {}
+        self._first: dict[str, int] = {}
+        self.roles: dict[str, Roles] = {}
+        self.units: dict[Number, _Followed] = {}
+        for name in self.live:
+            self._follow(name, structures[name])
+        self._join()
+
+    # ---------------------------------------------------------------------------------------------- its units
+
+    def _follow(self, name: str, structure: Structure) -> None:
+        route, first = self.live[name].route, self.tables[name].bits
+        self._first[name] = first
+        if first + len(route.units) > BITS:
+            raise Refused("too many loops over one stream")
+        roles = self.roles[name] = roles_of(route, structure, first)
+        for number in route.outermost:
+            unit = route.units[number]
+            inside = route.inside(number)
+            check_unit(unit, [route.units[inner] for inner in inside])
+            told = self._is_told(unit)
+            if not isinstance(unit.reduction, Reduce) and (not told or route.copies_holes(number)):
+                raise Refused("items are read, or copied with holes in them")
+            self.units[name, number] = self._followed(name, number, roles)
+            for inner in inside:
+                self.units[name, inner] = self._followed(name, inner, roles)
+
+    def _followed(self, name: str, number: int, roles: Roles) -> _Followed:
+        route = self.live[name].route
+        unit, code = route.units[number], self.codes[name][number]
+        bit = 1 << (self._first[name] + number)
+        made: Adjusted
+        if isinstance(unit.reduction, Concat):
+            made = Told(self.tables[name])
+        elif isinstance(unit.reduction, Sort):
+            made = SortedRows(self.tables[name], unit.reduction, self.static)
+        elif isinstance(unit.reduction, Gather):
+            made = GatheredRows(self.tables[name], unit.reduction, self.static, code, self.evaluation)
+        elif unit.reduction.aggregate.counts:  # type: ignore[union-attr]  # checked
+            made = Counted()
+        else:
+            assert isinstance(unit.reduction, Reduce)
+            made = Totalled(unit.reduction.aggregate)
+        home = roles.home.get(number, set())
+        outer = next((one for one in route.outermost if number in route.inside(one)), None)
+        if route.inside(number) or outer is not None:
+            frames = roles.home.get(number if outer is None else outer, set())
+            if len(frames) != 1:
+                raise Refused("records with loops inside are of several tags")
+            (frame,) = frames
+            if outer is not None:
+                assert isinstance(unit.reduction, Reduce)
+                made = Framed(unit.reduction.aggregate)
+            return _Followed(self, name, unit, code, bit, made, home, frame, outer)
+        return _Followed(self, name, unit, code, bit, made, home)
+
+    def _is_told(self, unit: Unit) -> bool:
+        """Whether the items of a unit are told one by one, and read by nobody."""
+        told, found = 0, 0
+        for part in self.plan.output:
+            if isinstance(part, Unit):
+                told += part == unit
+                continue
+            found += any(isinstance(e, ast.VarRef) and e.name.expanded == unit.variable for e in _parts(part))
+            told += splices(part, unit)
+        return told == 1 and found <= 1 and not (found and unit in self.plan.output)
+
+    def _join(self) -> None:
+        for name, table in self.tables.items():
+            roles = self.roles[name]
+            count = len(self.live[name].route.units)
+            table.bits = self._first[name] + count
+            table.read_by(roles)
+
+    def bits(self, name: str) -> int:
+        """The bits of the units of a stream."""
+        return ((1 << len(self.live[name].route.units)) - 1) << self._first[name]
+
+    # ---------------------------------------------------------------------------------------------- changes
+
+    def settle(self) -> None:
+        """All that has come has been looked at."""
+
+    def look_at(self, name: str, some: Longs, marks: Longs, there: Any) -> None:
+        """Evaluate those of some nodes of a stream that are marked for its units, and drop those that are gone."""
+        mine = marks & self.bits(name) != 0
+        some, marks, there = some[mine], marks[mine], there[mine]
+        if not len(some):
+            return
+        route = self.live[name].route
+        for number in range(len(route.units) - 1, -1, -1):  # those inside first
+            followed = self.units[name, number]
+            mine = marks & followed.bit != 0
+            if not followed.inside and mine.any():
+                followed.look_at(some[mine], there[mine])
+                followed.made.settle()
+                if followed.outer is None:
+                    self.stale.add((name, number))
+        for number in route.outermost:
+            followed = self.units[name, number]
+            if followed.inside:
+                mine = marks & followed.bit != 0
+                gone = set(some[~there].tolist())
+                frames = dict.fromkeys(some[mine].tolist())
+                for inner in followed.inside:
+                    frames.update(self.units[name, inner].frames_touched())
+                if frames:
+                    followed.look_at_frames([n for n in frames if n not in gone], [n for n in frames if n in gone])
+                    self.stale.add((name, number))
+
+    # ---------------------------------------------------------------------------------------------- the answer
+
+    def raise_failure(self) -> None:
+        """Raise the error that a part of the answer is."""
+        for part in self.rest:
+            if isinstance(part, Unit):
+                self.check(self.place[part.variable])
+
+    def check(self, where: Number) -> None:
+        """Raise the error that the value of a unit is, if it is one."""
+        failure = self.units[where].failure()
+        if failure is not None:
+            raise failure
+
+    def part(self, part: Unit | Executable, reads: Iterable[Number]) -> list[Item]:
+        """The items of a part of the output; ``reads``: the units that it looks at."""
+        for where in reads:
+            if where in self.stale:
+                self.stale.discard(where)
+                self._bind(where)
+        if isinstance(part, Unit):
+            return self.values[self.place[part.variable]]
+        return list(self.evaluation.run(part))
+
+    def _bind(self, where: Number) -> None:
+        followed = self.units[where]
+        failure = followed.failure()
+        self.bound.add(where)
+        if failure is not None:
+            self.values[where] = [failure]
+            self.evaluation.fail(followed.unit.variable, failure)
+            return
+        found = followed.value()
+        self.values[where] = found
+        self.evaluation.give(followed.unit.variable, found, value_type(followed.unit) is not None)
+
+    def answer(self) -> list[Item]:
+        """q(T(γ)); raises the error that is the answer, if it is one."""
+        self.raise_failure()
+        for where in self.needs:
+            self._bind(where)
+        found: list[Item] = []
+        for part in self.rest:
+            found += self.values[self.place[part.variable]] if isinstance(part, Unit) else self.evaluation.run(part)
+        self.stale.update(self.needs)
+        return found
+
+    def forget(self) -> None:
+        """All that was noted has been told."""
+        self.bound.clear()
+        self.redone = False
+        for followed in self.units.values():
+            followed.made.forget()
+
+    def shelf(self, path: str, numbers: Numbers, where: Number) -> Rows | KeyedRows:
+        """The rows of a unit as regions of the answer."""
+        from xstreamcast.run.continuous.columns.shelf import KeyedRows, Rows
+
+        made = self.units[where].made
+        if isinstance(made, Keyed):
+            return KeyedRows(path, numbers, self, where, made)
+        assert isinstance(made, Told)
+        return Rows(path, numbers, self, where, made)
+
+    def count(self, where: Number) -> int:
+        """How many items a unit has."""
+        found: int = self.units[where].made.total()
+        return found
+
+    def members(self, where: Number) -> int:
+        """How many fragments have an outcome for a unit."""
+        return self.units[where].made.size
+
+    def opened(self, name: str) -> tuple[int, int]:
+        """How many fragments of a stream are kept, and how many of these for their holes only."""
+        table, holders = self.tables[name], self.live[name].route.holders
+        tags = table.fillings[: table.tally[FILLINGS], TSID]
+        return len(tags), int(np.isin(tags, sorted(tag for tag in holders if tag is not None)).sum())
+
+
+def _parts(e: ast.Node) -> Iterator[ast.Node]:
+    from xstreamcast.lang.walk import descendants
+
+    return descendants(e)
+
+
+class _Followed:
+    """A unit over the table of its stream: which fragments it evaluates, how, and what comes of them.
+
+    ``frame``: the tag of the instances that it is inside of, or that it is about; ``outer``: the unit that it is inside
+    of.
+    """
+
+    def __init__(
+        self,
+        engine: Columnar,
+        name: str,
+        unit: Unit,
+        code: UnitCode,
+        bit: int,
+        made: Adjusted,
+        home: set[int],
+        frame: int | None = None,
+        outer: int | None = None,
+    ) -> None:
+        self.engine, self.name, self.unit, self.code, self.bit = engine, name, unit, code, bit
+        self.made, self.home, self.frame, self.outer = made, home, frame, outer
+        self.table = engine.tables[name]
+        self.roles = engine.roles[name]
+        route = engine.live[name].route
+        number = route.units.index(unit)
+        self.inside = route.inside(number)
+        around = None
+        if outer is not None and frame is not None:
+            around = len(self.roles.above[frame])
+            self._own = FrameProgram(code, engine.evaluation, [unit.root], unit.items)
+        self.program = RowProgram(code, engine.evaluation, around)
+        if self.inside:
+            assert unit.nest is not None
+            variables = [unit.nest.variable, *[route.units[inner].variable for inner in self.inside]]
+            self._body = FrameProgram(code, engine.evaluation, variables, unit.nest.body)
+        self._names = frozenset([tag.name for tag in self.table.structure.tags.values()])
+
+    # ---------------------------------------------------------------------------------------------- fragments
+
+    def _batches(self, some: Longs) -> Iterator[tuple[Longs, int, Batch]]:
+        """Fragments that are there, those of a tag together, in documents."""
+        tags = self.table.tags_of(some)
+        for tag in dict.fromkeys(tags.tolist()):
+            mine = np.ascontiguousarray(some[tags == tag])
+            for begin in range(0, len(mine), TOGETHER):
+                few = mine[begin : begin + TOGETHER]
+                spliced = self.table.splice(few, self.bit)
+                if spliced is None:
+                    raise Refused("texts meet at the borders of fragments")
+                batch = Batch(spliced, self.roles.above[tag], len(few))
+                self._check_names(batch)
+                self.engine.evaluated += len(few)
+                yield few, tag, batch
+
+    def _check_names(self, batch: Batch) -> None:
+        tree = batch.tree
+        if tree.namespaces:
+            raise Refused("contents are in namespaces")
+        for name in set(tree.name):
+            if name_local[name] not in self._names and name >= 0 and _is_element(tree, name):
+                raise Refused("elements are not in the tag structure")
+
+    def look_at(self, some: Longs, there: Any) -> None:
+        """Some fragments must be evaluated, or are there no more."""
+        if not len(some):
+            return
+        self.made.drop(some[~there].tolist())
+        for few, tag, batch in self._batches(some[there]):
+            if self.outer is not None and tag == self.frame:
+                found = self._own.outcomes([(batch.node(k),) for k in range(len(few))])
+            else:
+                found = self.program.outcomes(batch, tag in self.home)
+            self._take(few, tag, found)
+
+    def _take(self, few: Longs, tag: int, found: list[Outcome]) -> None:
+        if isinstance(self.made, Told | Keyed):
+            if tag not in self.home and any(isinstance(one, list) and len(one) > 1 for one in found):
+                raise Refused("a fragment has several records")
+            if tag not in self.home and self.home and any(found):
+                raise Refused("records are inline")
+        if isinstance(self.made, Framed):
+            assert self.frame is not None
+            self.made.put_in(few.tolist(), found, self.table.owners(few, self.frame).tolist())
+        else:
+            self.made.put(few.tolist(), found)
+
+    # ---------------------------------------------------------------------------------------------- frames
+
+    def frames_touched(self) -> dict[int, None]:
+        """The instances whose sums are others."""
+        assert isinstance(self.made, Framed)
+        return self.made.take_touched()
+
+    def look_at_frames(self, frames: list[int], gone: list[int]) -> None:
+        """Evaluate the body of instances with the sums of what is inside."""
+        self.made.drop(gone)
+        some: Longs = np.array(frames, np.int64)
+        tags = self.table.tags_of(some)
+        others = some[tags != self.frame]
+        if len(others):  # around the instances, where there are none
+            for few, tag, batch in self._batches(others):
+                found = self.program.outcomes(batch, False)
+                if any(found):
+                    raise Refused("records are inline")
+                del few, tag
+        inner = [self.engine.units[self.name, one] for one in self.inside]
+        for few, _, batch in self._batches(some[tags == self.frame]):
+            arguments: list[tuple[Any, ...]] = []
+            bad: dict[int, XStreamError] = {}
+            for k, f in enumerate(few.tolist()):
+                values: list[Any] = [batch.node(k)]
+                for one in inner:
+                    value = one.value_in(f)
+                    if isinstance(value, XStreamError):
+                        bad[k] = value
+                        value = []
+                    values.append(value)
+                arguments.append(tuple(values))
+            if bad:
+                raise Refused("a part of a record fails")
+            self._take(few, self.frame or 0, self._body.outcomes(arguments))
+
+    def value_in(self, frame: int) -> list[Item] | XStreamError:
+        """What a unit inside comes to in an instance."""
+        assert isinstance(self.made, Framed)
+        reduction = self.unit.reduction
+        assert isinstance(reduction, Reduce)
+        failure = self.made.failure_in(frame)
+        if failure is not None:
+            return failure
+        return reduction.aggregate.summaries.value(self.made.summary(frame), self._fresh)
+
+    def _fresh(self) -> Any:
+        reduction = self.unit.reduction
+        if isinstance(reduction, Reduce) and reduction.argument is None:
+            return state_of(reduction, self.engine.evaluation.context(self.code.program("items")), [], None)
+        return self.engine.evaluation.state(self.code)
+
+    # ---------------------------------------------------------------------------------------------- its value
+
+    def failure(self) -> XStreamError | None:
+        """The error of the first fragment that fails."""
+        failed = self.made.failed
+        if not failed:
+            return self.made.failure
+        first = self.table.in_order(np.array(list(failed), np.int64))[0]
+        return failed[int(first)]
+
+    def value(self) -> list[Item]:
+        """What its variable stands for."""
+        if isinstance(self.unit.reduction, Reduce):
+            return self.unit.reduction.aggregate.summaries.value(self.made.total(), self._fresh)
+        return self._items()
+
+    def _items(self) -> list[Item]:
+        """Its items, evaluated again, in order."""
+        if isinstance(self.made, Keyed):
+            return self._keyed_items(self.made)
+        assert isinstance(self.made, Told)
+        some = self.made.in_order()
+        found: dict[int, Outcome] = {}
+        inner = [self.engine.units[self.name, one] for one in self.inside]
+        for few, tag, batch in self._batches(some):
+            if self.inside:
+                arguments = [(batch.node(k), *[one.value_in(f) for one in inner]) for k, f in enumerate(few.tolist())]
+                outcomes = self._body.outcomes(arguments)
+            else:
+                outcomes = self.program.outcomes(batch, tag in self.home)
+            found.update(zip(few.tolist(), outcomes, strict=True))
+        items: list[Item] = []
+        for f in some.tolist():
+            outcome = found[f]
+            if isinstance(outcome, XStreamError):
+                raise outcome
+            items += outcome
+        return items
+
+    def _keyed_items(self, made: Keyed) -> list[Item]:
+        """Its items, in the order of their keys: what is kept of rows is their text, so all are made anew."""
+        found: dict[int, Outcome] = {}
+        some = np.array(list(made.labels.of), np.int64)
+        for few, tag, batch in self._batches(some) if len(some) else ():
+            found.update(zip(few.tolist(), self.program.outcomes(batch, tag in self.home), strict=True))
+        rows = made.all_items(found)
+        return [item for row in sorted(rows, key=made.key) for item in rows[row]]
+
+
+def _is_element(tree: Any, name: int) -> bool:
+    return bool(tree.kind[tree.name.index(name)] == ELEMENT)

@@ -1,0 +1,95 @@
+"""Whether the streams of some queries are followed in columns, and the way from there to objects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xstreamcast.run.continuous.columns.inlet import Inlet, Odd
+from xstreamcast.run.continuous.columns.roles import Refused
+from xstreamcast.run.continuous.columns.table import RegionTable
+
+if TYPE_CHECKING:
+    from xstreamcast.cast.batches import FragmentBatch
+    from xstreamcast.run.continuous.arrive.inflow import Inflow
+    from xstreamcast.run.continuous.arrive.share import Association
+
+
+def follow_in_columns(inflow: Inflow) -> bool:
+    """Follow all streams in columns, if nothing has come yet and all queries can be followed so."""
+    names = dict.fromkeys([name for query in inflow.queries for name in query.streams])
+    if not names or not all(query.names_its_streams for query in inflow.queries):
+        return False
+    associations = {name: inflow.association(name) for name in names}
+    tables: dict[str, RegionTable] = {}
+    for name, one in associations.items():
+        if one.structure is None or one.structure.unnamed or one.filled or one.waiting or one.followers:
+            return False
+        tables[name] = RegionTable(one.structure)
+    try:
+        for query in inflow.queries:
+            query.follow_in_columns(tables)
+    except Refused:
+        for query in inflow.queries:
+            query.engine = None
+        return False
+    for name, one in associations.items():
+        one.inlet = Inlet(one, tables[name])
+    return True
+
+
+def flush(inflow: Inflow) -> None:
+    """Take in what waits, and evaluate what it makes different."""
+    try:
+        for one in inflow.associations.values():
+            if one.inlet is not None:
+                one.inlet.flush()
+        _settle(inflow)
+    except Odd as odd:
+        _go_on_with(inflow, one, odd)
+    except Refused:
+        leave_columns(inflow)
+
+
+def take_batch(inflow: Inflow, association: Association, batch: FragmentBatch) -> int:
+    """Take in a batch; the number of the first change that is left for a table of objects, or of all."""
+    assert association.inlet is not None
+    try:
+        association.inlet.take_batch(batch)
+        _settle(inflow)
+    except Odd as odd:
+        _go_on_with(inflow, association, odd)
+        return odd.first
+    except Refused:
+        leave_columns(inflow)
+    return len(batch)
+
+
+def _go_on_with(inflow: Inflow, association: Association, odd: Odd) -> None:
+    """Leave the columns because of what is left, and take it in."""
+    leave_columns(inflow)
+    with association.together():
+        for change, place, inside in odd.rest:
+            association.apply(change, place, inside)
+
+
+def _settle(inflow: Inflow) -> None:
+    for name, one in inflow.associations.items():
+        if one.inlet is not None:
+            table = one.inlet.table
+            if not table.settle():
+                raise Refused("a region stands in itself, or in a hole for another tag")
+            some, marks, there = table.dirty()
+            if len(some):
+                for query in inflow.queries:
+                    if query.engine is not None and name in query.engine.tables:
+                        query.engine.look_at(name, some, marks, there)
+                table.release(some)
+
+
+def leave_columns(inflow: Inflow) -> None:
+    """Hand all that is known over to tables of objects."""
+    for one in inflow.associations.values():
+        if one.inlet is not None:
+            one.leave_columns()
+    for query in inflow.queries:
+        query.leave_columns()

@@ -1,0 +1,233 @@
+"""What comes to a stream whose table is in columns: changes wait until they are taken in together.
+
+Changes that come as objects are written as they would be on the wire, and scanned: one way for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from xstreamcast.cast.automata import KINDS, StreamAutomaton
+from xstreamcast.cast.batch_reader import BatchReader
+from xstreamcast.cast.batches import FragmentBatch, Marks
+from xstreamcast.cast.columns import (
+    BEGIN,
+    CHANGE_WORDS,
+    KIND,
+    M_CONTEXT,
+    M_END,
+    M_START,
+    MARK_WORDS,
+    NO_TIME,
+    NONE,
+    OPENED,
+    REGION,
+    TARGET,
+    TIME,
+    TO,
+    TSID,
+    VERSION,
+)
+from xstreamcast.cast.window import Window
+from xstreamcast.errors import Place, XStreamError
+from xstreamcast.model.change import Change, ContentChange, Eos
+from xstreamcast.model.content import parse_content
+from xstreamcast.model.fragment import ReaderState
+from xstreamcast.model.parse import parse
+from xstreamcast.run.continuous.associate.reach import name_of
+from xstreamcast.run.continuous.columns.layout import AGAIN, NOTHING, OLDER, STAYS
+from xstreamcast.run.continuous.columns.layout import VERSION as F_VERSION
+from xstreamcast.run.continuous.columns.table import RegionTable
+
+if TYPE_CHECKING:
+    from xstreamcast.run.continuous.arrive.share import Association
+    from xstreamcast.scan.vector import Table
+
+_FEW: Final = 4
+"""So many changes are read one by one."""
+_PLAIN: Final = np.ones(1, np.bool_)
+_EOS: Final = KINDS.index(Eos)
+_EMPTY: Final = b'<stream:remove id="0"/>'
+Waiting = tuple[Change, Place, int]
+
+
+class Odd(Exception):
+    """What has come is more than columns can tell; ``rest``: what is not taken in, or of a batch, from ``first`` on."""
+
+    def __init__(self, rest: list[Waiting], first: int = 0) -> None:
+        super().__init__()
+        self.rest = rest
+        self.first = first
+
+
+class Inlet:
+    """The way into the table of one stream."""
+
+    def __init__(self, association: Association, table: RegionTable) -> None:
+        self.association = association
+        self.table = table
+        self._waiting: list[Waiting] = []
+        self._reader = BatchReader("", structure=table.structure)
+        self._automaton = StreamAutomaton(table.structure)
+        fragments = [tag.name for tag in table.structure.tags.values() if tag.fragment]
+        self._apart = frozenset([name_of(name) for name in fragments])
+
+    def apply(self, change: Change, place: Place, inside: int) -> None:
+        """A change waits for being taken in."""
+        self._waiting.append((change, place, inside))
+
+    def flush(self) -> None:
+        """Take in what waits."""
+        waiting, self._waiting = self._waiting, []
+        begin = 0
+        while begin < len(waiting):
+            if isinstance(waiting[begin][0], Eos):
+                self.association.ended = True
+                self.association.changed += 1
+                begin += 1
+                continue
+            end = begin + 1
+            while end < len(waiting) and not isinstance(waiting[end][0], Eos):
+                end += 1
+            self._take_changes(waiting[begin:end], waiting[end:])
+            begin = end
+
+    def _take_changes(self, some: list[Waiting], behind: list[Waiting]) -> None:
+        batch = self._scanned(some)
+        if batch is None and len(some) > 1:
+            for number, one in enumerate(some):
+                self._take_changes([one], [*some[number + 1 :], *behind])
+            return
+        if batch is None:
+            change, place, inside = some[0]
+            if not self._is_put_aside(change, place, inside):
+                raise Odd([*some, *behind])
+            return
+        stopped = self._taken(batch, 0, some)
+        if stopped < len(some):
+            raise Odd([*some[stopped:], *behind])
+
+    def _scanned(self, some: Sequence[Waiting]) -> FragmentBatch | None:
+        """Changes as a batch; None if there is one that the scan does not vouch for."""
+        if any(change.doc for change, _, _ in some):
+            return None
+        if len(some) <= _FEW:
+            few = self._read_each(some)
+            if few is not None:
+                return few
+        text = b"".join(
+            [
+                b'<stream:filler id="0"%b>%b</stream:filler>'
+                % (b"" if change.tsid is None else b' tsid="%d"' % change.tsid, change.content)
+                if isinstance(change, ContentChange)
+                else _EMPTY
+                for change, _, _ in some
+            ]
+        )
+        reader = self._reader  # it knows the names that it has met
+        reader.window = Window(np.frombuffer(bytearray(text), np.uint8))
+        reader.state, reader.over = ReaderState(form="prefixed"), False
+        found = list(reader)
+        if len(found) != 1 or not isinstance(found[0], FragmentBatch) or len(found[0]) != len(some):
+            return None
+        _fill_in(found[0].rows, some)
+        return found[0]
+
+    def _read_each(self, some: Sequence[Waiting]) -> FragmentBatch | None:
+        """A few changes as a batch, if they are plain elements without holes: the scan would take longer to begin."""
+        contents = [change.content if isinstance(change, ContentChange) else b"" for change, _, _ in some]
+        for (change, _, _), content in zip(some, contents, strict=True):
+            if isinstance(change, ContentChange) and not self._is_plain(content):
+                return None
+        rows = np.full((len(some), CHANGE_WORDS), NONE, np.int64)
+        marks = np.full((len(some), MARK_WORDS), NONE, np.int64)
+        ends = np.cumsum([len(content) for content in contents])
+        rows[:, BEGIN] = marks[:, M_START] = ends - [len(content) for content in contents]
+        rows[:, TO] = marks[:, M_END] = ends
+        rows[:, OPENED] = 1
+        marks[:, M_CONTEXT] = 0
+        rows[:, TSID] = [NONE if change.tsid is None else change.tsid for change, _, _ in some]
+        _fill_in(rows, some)
+        text = np.frombuffer(b"".join(contents) + b" ", np.uint8)
+        return FragmentBatch(
+            "", text, 0, False, rows, Marks(np.arange(len(some) + 1), marks, ({},), _PLAIN), {}, self._automaton
+        )
+
+    def _is_plain(self, content: bytes) -> bool:
+        """Whether a content is one element, without holes, namespaces, and elements that come as fragments."""
+        if content[:1] != b"<" or b"stream:" in content or b"xmlns" in content or content[1:2] in b"!?":
+            return False
+        try:
+            tree = parse(content)[0]
+        except XStreamError:
+            return False
+        return len(tree.kind) == tree.size[1] + 2 and self._apart.isdisjoint(tree.name[2:]) and content[-1:] == b">"
+
+    def _is_put_aside(self, change: Change, place: Place, inside: int) -> bool:
+        """Whether a change is one that nobody takes in: it is malformed."""
+        if not isinstance(change, ContentChange) or change.doc:
+            return False
+        structure = self.table.structure
+        if change.tsid is not None and change.tsid not in structure.tags:
+            return False
+        within = Place(place.source, offset=None if place.offset is None else place.offset + inside)
+        try:
+            parse_content(change.content, structure=structure, tsid=change.tsid, place=within)
+        except XStreamError as fault:
+            self.association.diagnose(fault.code, "quarantine", fault.message, fault.place or place, change)
+            return True
+        return False
+
+    def take_batch(self, batch: FragmentBatch) -> None:
+        """Take in a batch of a file."""
+        self.flush()
+        first = 0
+        while (first := self._taken(batch, first)) < len(batch):
+            if batch.kind[first] != _EOS:
+                raise Odd([], first)
+            self.association.ended = True
+            self.association.changed += 1
+            first += 1
+
+    def _taken(self, batch: FragmentBatch, first: int, some: Sequence[Waiting] = ()) -> int:
+        association, table = self.association, self.table
+        if association.has_passed(batch.region[table.needs(batch.tsid)]):
+            return first  # something else is said of what was passed over
+        stopped, said, skipped = table.take(batch, first)
+        if skipped:
+            association.pass_over(batch.region[skipped])
+        association.changed += stopped - first
+        association.now = max(association.now, table.now)
+        for code, k, f in said:
+            change, place, *_ = some[k] if some else next(batch.arrivals([k]))
+            self._tell(code, change, place, f)
+        return stopped
+
+    def _tell(self, code: int, change: Change, place: Place, f: int) -> None:
+        """Say what is to be said of a change that was taken in, as the table of objects does."""
+        tell = self.association.diagnose
+        if code == OLDER:
+            version = int(self.table.fillings[f, F_VERSION])
+            tell("XSC0025", "note", f"older than version {version}; no effect", place, change)
+        elif code == AGAIN:
+            again = change.valid_time is not None or self.table.is_timed(f)
+            what = "a correction" if again else "the id again with other content"
+            tell("XSC0026", "warning", f"{what}; the newest is taken", place, change)
+        elif code == NOTHING:
+            tell("XSC0027", "note", "nothing to remove yet; no effect without a version", place, change)
+        elif code == STAYS:
+            tell("XSC0028", "note", "an event has happened; it is not removed", place, change)
+
+
+def _fill_in(rows: Table, some: Sequence[Waiting]) -> None:
+    """What changes say of themselves."""
+    changes = [change for change, _, _ in some]
+    rows[:, KIND] = [KINDS.index(type(change)) for change in changes]
+    rows[:, REGION] = [change.region for change in changes]
+    rows[:, VERSION] = [NONE if change.version is None else change.version for change in changes]
+    targets = [getattr(change, "target", None) for change in changes]
+    rows[:, TARGET] = [NONE if target is None else target for target in targets]
+    rows[:, TIME] = [NO_TIME if change.valid_time is None else change.valid_time for change in changes]

@@ -1,0 +1,446 @@
+"""Sort and Γ in columns: rows by the values of their keys, groups by those of theirs, equal ones in document order.
+
+Where a row stands among others of equal keys is told by a *label*: a number that grows in document order
+(:class:`Labels`). It comes last in a key; when there is no number left between two, all get new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from xstreamcast.errors import XStreamError
+from xstreamcast.functions.total import Total
+from xstreamcast.model.collation import collation
+from xstreamcast.plan.algebra import Gather, Reduce, Sort
+from xstreamcast.run.continuous.adjust.collect import Sorting, specs_of
+from xstreamcast.run.continuous.columns.adjust import Adjusted, added, texts_of
+from xstreamcast.run.continuous.columns.rows import FrameProgram
+from xstreamcast.run.grouping import tuple_keys
+
+if TYPE_CHECKING:
+    from xstreamcast.lang.context import StaticContext
+    from xstreamcast.model.atomic import Item
+    from xstreamcast.model.function import Array
+    from xstreamcast.run.continuous.columns.rows import Outcome
+    from xstreamcast.run.continuous.columns.table import RegionTable
+    from xstreamcast.run.continuous.display.written import Written
+    from xstreamcast.run.units import Evaluation, UnitCode
+    from xstreamcast.scan.vector import Longs
+
+_GAP: Final = 1 << 20
+Row = tuple[Any, int]
+"""What a row is known by: its fragment, or the keys of its group, and its number there."""
+
+
+class Labels:
+    """Numbers of nodes, in document order. ``renewed``: how often all have got others."""
+
+    def __init__(self, table: RegionTable) -> None:
+        self.table = table
+        self.of: dict[int, int] = {}
+        self.sequence: Longs = np.zeros(0, np.int64)
+        self.renewed = 0
+        self._reordered = table.reordered
+
+    def drop(self, nodes: Iterable[int]) -> None:
+        """Some nodes are there no more."""
+        gone = [n for n in nodes if self.of.pop(n, None) is not None]
+        if gone:
+            self.sequence = self.sequence[~np.isin(self.sequence, gone)]
+
+    def put(self, nodes: Iterable[int]) -> None:
+        """Some nodes are there; those that have none get their labels."""
+        fresh = [n for n in nodes if n not in self.of]
+        if self._reordered != self.table.reordered:
+            self._reordered = self.table.reordered
+            self.sequence = self.table.in_order(self.sequence)
+            self._renew()
+        if not fresh:
+            return
+        some = self.table.in_order(np.array(fresh, np.int64))
+        at = self.table.locate(some, self.sequence)
+        self.sequence = np.insert(self.sequence, at, some)
+        places = at + np.arange(len(some))
+        begin = 0
+        known, of = self.sequence, self.of
+        while begin < len(some):  # stretches of nodes side by side
+            end = begin + 1
+            while end < len(some) and places[end] == places[end - 1] + 1:
+                end += 1
+            first, last = int(places[begin]), int(places[end - 1])
+            low = of[int(known[first - 1])] if first else None
+            high = of[int(known[last + 1])] if last + 1 < len(known) else None
+            count = end - begin
+            if low is None and high is None:
+                numbers = [_GAP * k for k in range(count)]
+            elif high is None:
+                assert low is not None
+                numbers = [low + _GAP * (k + 1) for k in range(count)]
+            elif low is None:
+                numbers = [high - _GAP * (count - k) for k in range(count)]
+            elif high - low > count:
+                numbers = [low + (high - low) * (k + 1) // (count + 1) for k in range(count)]
+            else:
+                of.update(dict.fromkeys(some.tolist(), 0))
+                self._renew()
+                return
+            of.update(zip(some[begin:end].tolist(), numbers, strict=True))
+            begin = end
+
+    def _renew(self) -> None:
+        self.of = {n: _GAP * k for k, n in enumerate(self.sequence.tolist())}
+        self.renewed += 1
+
+
+class Keyed(Adjusted):
+    """Rows in an order of their own. ``rows``: their keys; ``changed``: what is to be written of rows that look
+    otherwise; ``gone``: those that are shown no more."""
+
+    def __init__(self, table: RegionTable) -> None:
+        super().__init__()
+        self.table = table
+        self.labels = Labels(table)
+        self.rows: dict[Row, Any] = {}
+        self.changed: dict[Row, Written | XStreamError] = {}
+        self.gone: dict[Row, None] = {}
+        self.counts: dict[Row, int] = {}
+        self.items = 0
+
+    def key(self, row: Row) -> Any:
+        """The key of a row, with the label that it has now."""
+        raise NotImplementedError
+
+    def all_items(self, outcomes: dict[int, Outcome]) -> dict[Row, list[Item]]:
+        """The items of all rows, given the outcomes of all fragments."""
+        raise NotImplementedError
+
+    def identity(self, row: Row, unit: int) -> tuple[Any, ...]:
+        """What a row is known by to those that follow by objects (``journal.identity``)."""
+        raise NotImplementedError
+
+    def show(self, some: list[tuple[Row, list[Item]]]) -> None:
+        """Rows have these items."""
+        for (row, items), said in zip(some, texts_of([items for _, items in some]), strict=True):
+            if said is None:
+                self.hide(row)
+            else:
+                self.changed[row] = said
+                self.items += len(items) - self.counts.get(row, 0)
+                self.counts[row] = len(items)
+
+    def hide(self, row: Row) -> None:
+        """A row is shown no more."""
+        self.changed.pop(row, None)
+        self.gone[row] = None
+        self.items -= self.counts.pop(row, 0)
+
+    def forget(self) -> None:
+        self.changed.clear()
+        self.gone.clear()
+
+    def total(self) -> int:
+        return self.items
+
+
+class SortedRows(Keyed):
+    """``order by``: the rows of all fragments, sorted."""
+
+    def __init__(self, table: RegionTable, sort: Sort, static: StaticContext) -> None:
+        super().__init__(table)
+        self.sorting = Sorting(specs_of(sort.keys, static))
+        self.of: dict[int, int] = {}
+        """How many rows a fragment has."""
+
+    def drop(self, fragments: Iterable[int]) -> None:
+        fragments = list(fragments)
+        for n in fragments:
+            self.failed.pop(n, None)
+            for number in range(self.of.pop(n, 0)):
+                known = self.rows.pop((n, number), None)
+                if known is not None:
+                    self.sorting.drop(known)
+                    self.hide((n, number))
+        self.labels.drop(fragments)
+
+    def put(self, fragments: list[int], outcomes: list[Outcome]) -> None:
+        shown: list[tuple[Row, list[Item]]] = []
+        for n, outcome in zip(fragments, outcomes, strict=True):
+            before = self.of.pop(n, 0)
+            for number in range(before):
+                known = self.rows.pop((n, number), None)
+                if known is not None:
+                    self.sorting.drop(known)
+            self.failed.pop(n, None)
+            count = 0
+            if isinstance(outcome, XStreamError):
+                self.failed[n] = outcome
+            else:
+                row: Array
+                for count, row in enumerate(outcome, 1):
+                    *values, items = row.members()
+                    try:
+                        self.rows[n, count - 1] = self.sorting.key(values, None)
+                    except XStreamError as failure:
+                        self.failed[n] = failure
+                    else:
+                        shown.append(((n, count - 1), items))
+            if count:
+                self.of[n] = count
+            for number in range(before):
+                if (n, number) not in self.rows:
+                    self.hide((n, number))
+        self.labels.put([n for n in fragments if n in self.of])
+        self.labels.drop([n for n in fragments if n not in self.of])
+        self.show(shown)
+
+    def key(self, row: Row) -> Any:
+        n, number = row
+        made = self.rows[row]
+        return type(made)(made.columns, made.specs, (self.labels.of[n], number))
+
+    def all_items(self, outcomes: dict[int, Outcome]) -> dict[Row, list[Item]]:
+        found: dict[Row, list[Item]] = {}
+        for n, outcome in outcomes.items():
+            if not isinstance(outcome, XStreamError):
+                row: Array
+                for number, row in enumerate(outcome):
+                    found[n, number] = list(row.members())[-1]
+        return found
+
+    def identity(self, row: Row, unit: int) -> tuple[Any, ...]:
+        n, number = row
+        return (unit, 0, *self.table.holes_around(n)), number
+
+    @property
+    def failure(self) -> XStreamError | None:
+        return self.sorting.failure
+
+    @property
+    def size(self) -> int:
+        return len(self.rows)
+
+
+class _Group:
+    """Rows of equal keys: of each the values of its columns; and the sums of those."""
+
+    __slots__ = ("columns", "first", "rows", "values")
+
+    def __init__(self, values: list[Item | None], columns: list[Any]) -> None:
+        self.values = values
+        self.columns = columns
+        self.rows: dict[tuple[int, int], tuple[list[Item | None], list[Any]]] = {}
+        self.first: tuple[int, int] | None = None
+
+
+class GatheredRows(Keyed):
+    """``group by``: groups of the rows of all fragments, with the sums of their columns, and what their body gives."""
+
+    def __init__(
+        self, table: RegionTable, gather: Gather, static: StaticContext, code: UnitCode, evaluation: Evaluation
+    ) -> None:
+        super().__init__(table)
+        self.gather = gather
+        self.width = len(gather.keys)
+        self.collations = [collation(k.collation or static.default_collation, static.base_uri) for k in gather.keys]
+        self.aggregates = [c.reduction.aggregate for c in gather.columns if isinstance(c.reduction, Reduce)]
+        self.sorting = None if gather.order is None else Sorting(specs_of(gather.order.keys, static))
+        self.groups: dict[Hashable, _Group] = {}
+        self.of: dict[int, list[Hashable]] = {}
+        """The groups of the rows of a fragment."""
+        self.dirty: dict[Hashable, None] = {}
+        self.orders: dict[Row, Any] = {}
+        self.lengths: dict[Hashable, int] = {}
+        """How many rows the body of a group gives."""
+        variables = [*[key.var.expanded for key in gather.keys], *[c.variable for c in gather.columns]]
+        self.body = FrameProgram(code, evaluation, variables, gather.body)
+        self._evaluation, self._code = evaluation, code
+        self.faults: dict[Hashable, XStreamError] = {}
+
+    def drop(self, fragments: Iterable[int]) -> None:
+        fragments = list(fragments)
+        for n in fragments:
+            self.failed.pop(n, None)
+            self._take(n)
+        self.labels.drop(fragments)
+
+    def _take(self, n: int) -> None:
+        for number, known in enumerate(self.of.pop(n, ())):
+            group = self.groups[known]
+            _, values = group.rows.pop((n, number))
+            for column, one in enumerate(values):
+                self._adjust(group, column, one, -1)
+            if group.first == (n, number):
+                group.first = None
+            if group.rows:
+                self.dirty[known] = None
+            else:
+                del self.groups[known]
+                self.dirty.pop(known, None)
+                self._clear(known)
+
+    def _clear(self, known: Hashable) -> None:
+        self.faults.pop(known, None)
+        for row in [row for row in self._rows_of(known) if row in self.counts or row in self.changed]:
+            self.hide(row)
+        for row in self._rows_of(known):
+            order = self.orders.pop(row, None)
+            if order is not None and self.sorting is not None:
+                self.sorting.drop(order)
+        self.lengths.pop(known, None)
+
+    def _rows_of(self, known: Hashable) -> list[Row]:
+        return [(known, number) for number in range(self.lengths.get(known, 0))]
+
+    def _adjust(self, group: _Group, column: int, value: Any, sign: int) -> None:
+        if self.aggregates[column].counts:
+            group.columns[column] += sign * value
+        elif sign > 0:
+            group.columns[column].add_many(value)
+        else:
+            group.columns[column].remove_many(value)
+
+    def put(self, fragments: list[int], outcomes: list[Outcome]) -> None:
+        for n, outcome in zip(fragments, outcomes, strict=True):
+            self._take(n)
+            self.failed.pop(n, None)
+            if isinstance(outcome, XStreamError):
+                self.failed[n] = outcome
+                continue
+            made: list[Hashable] = []
+            row: Array
+            for row in outcome:
+                try:
+                    made.append(self._put_row((n, len(made)), list(row.members())))
+                except XStreamError as failure:
+                    self.failed[n] = failure
+            if made:
+                self.of[n] = made
+        self.labels.put([n for n in fragments if n in self.of])
+        self.labels.drop([n for n in fragments if n not in self.of])
+
+    def _put_row(self, place: tuple[int, int], values: list[list[Item]]) -> Hashable:
+        keys, known = tuple_keys(self.gather, self.collations, values)
+        columns: list[Any] = []
+        for aggregate, items in zip(self.aggregates, values[self.width :], strict=True):
+            found: Any = len(items) if aggregate.counts else added(items, f"fn:{aggregate.name}")
+            if isinstance(found, XStreamError):
+                raise found
+            columns.append(found)
+        group = self.groups.get(known)
+        if group is None:
+            fresh = [0 if one.counts else Total(f"fn:{one.name}") for one in self.aggregates]
+            group = self.groups[known] = _Group(keys, fresh)
+        group.rows[place] = keys, columns
+        for column, value in enumerate(columns):
+            self._adjust(group, column, value, 1)
+        group.first = None
+        self.dirty[known] = None
+        return known
+
+    def settle(self) -> None:
+        """Evaluate the bodies of the groups that are others."""
+        dirty, self.dirty = list(self.dirty), {}
+        for known in dirty:
+            group = self.groups[known]
+            if group.first is None:
+                group.first = min(group.rows, key=self._place)
+                group.values = group.rows[group.first][0]
+        shown: list[tuple[Row, list[Item]]] = []
+        for known, outcome in zip(dirty, self._bodies(dirty), strict=True):
+            before = self._rows_of(known)
+            self.faults.pop(known, None)
+            for row in before:
+                order = self.orders.pop(row, None)
+                if order is not None and self.sorting is not None:
+                    self.sorting.drop(order)
+            rows: list[tuple[Row, list[Item]]] = []
+            if isinstance(outcome, XStreamError):
+                self.faults[known] = outcome
+            elif self.sorting is None:
+                rows = [((known, 0), outcome)] if outcome else []
+            else:
+                rows = self._sorted(known, outcome)
+            self.lengths[known] = len(rows)
+            for row in before[len(rows) :]:
+                self.hide(row)
+            shown += rows
+        self.show(shown)
+
+    def _bodies(self, some: list[Hashable]) -> list[Outcome]:
+        """What the body gives for each of some groups."""
+        arguments: list[tuple[Any, ...]] = []
+        for known in some:
+            group = self.groups[known]
+            values: list[Any] = [[] if key is None else [key] for key in group.values]
+            for number, aggregate in enumerate(self.aggregates):
+                total = group.columns[number]
+                if not aggregate.counts:
+                    total = total.copied() if total.count else None
+                values.append(aggregate.summaries.value(total, partial(self._fresh, number)))
+            arguments.append(tuple(values))
+        return self.body.outcomes(arguments)
+
+    def all_items(self, outcomes: dict[int, Outcome]) -> dict[Row, list[Item]]:
+        found: dict[Row, list[Item]] = {}
+        known = list(self.groups)
+        for one, outcome in zip(known, self._bodies(known), strict=True):
+            if isinstance(outcome, XStreamError):
+                raise outcome
+            if self.sorting is None:
+                found[one, 0] = outcome
+            else:
+                row: Array
+                for number, row in enumerate(outcome):
+                    found[one, number] = list(row.members())[-1]
+        return found
+
+    def identity(self, row: Row, unit: int) -> tuple[Any, ...]:
+        known, number = row
+        return (known,), number
+
+    def _sorted(self, known: Hashable, outcome: list[Any]) -> list[tuple[Row, list[Item]]]:
+        assert self.sorting is not None
+        rows: list[tuple[Row, list[Item]]] = []
+        for one in outcome:
+            *values, items = one.members()
+            try:
+                order = self.sorting.key(values, None)
+            except XStreamError as failure:
+                self.faults[known] = failure
+                continue
+            self.orders[known, len(rows)] = order
+            rows.append(((known, len(rows)), items))
+        return rows
+
+    def _place(self, place: tuple[int, int]) -> tuple[int, int]:
+        return self.labels.of[place[0]], place[1]
+
+    def _fresh(self, number: int) -> Any:
+        from xstreamcast.run.reductions import state_of
+
+        reduction = self.gather.columns[number].reduction
+        return state_of(reduction, self._evaluation.context(self._code.program("items")), [], None)
+
+    def key(self, row: Row) -> Any:
+        known, number = row
+        first = self.groups[known].first
+        assert first is not None
+        place = self._place(first)
+        if self.sorting is None:
+            return place
+        order = self.orders[row]
+        return type(order)(order.columns, order.specs, (place, number))
+
+    @property
+    def failure(self) -> XStreamError | None:
+        if self.faults:
+            return next(iter(self.faults.values()))
+        return None if self.sorting is None else self.sorting.failure
+
+    @property
+    def size(self) -> int:
+        return len(self.groups)

@@ -1,0 +1,46 @@
+"""The columns of what has come (regions, their fillings, the holes in these), of where it stands (places, nodes), and
+of the tags of the structure.
+
+Every table is one array of 64-bit numbers, a row each. A row's number is its *slot*; slots refer to each other.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from xstreamcast.cast.automata import KINDS
+from xstreamcast.model.change import Fill, Remove, Repeat, Replace
+
+NOWHERE: Final = -1
+
+# A region: its number; the last filling that came; the last of its places; a hole that is being looked for.
+NUMBER, HEAD, PLACE, SOUGHT, REGION_WORDS = range(5)
+# A filling: its region, and the next of that; tag, version (-1: none), time; where its content lies; its holes, from
+# one on; flags; what orders events of one instant; its last node.
+OF, NEXT, TSID, VERSION, TIME, BEGIN, TO, FIRST, COUNT, FLAGS, DIGEST, NODE, FILLING_WORDS = range(13)
+ENDED, CHANGED = 1, 2
+"""Of a filling: its life has ended, there is no content; it has not been settled since it changed."""
+# A hole: the region it is for; where it lies, from its content's beginning; its tag.
+FOR, START, END, H_TSID, HOLE_WORDS = range(5)
+# A place is a hole where it is in the document (one in two versions of an element is in two places): the region, the
+# hole, the node around it; the next place of the region, and the next one in the node.
+P_REGION, P_HOLE, P_NODE, P_NEXT, P_BESIDE, PLACE_WORDS = range(6)
+# A node is a filling at a place: both; the next node of the filling; its first place; the units that must look at it,
+# as bits; the settling that it came with.
+N_FILLING, N_PLACE, N_NEXT, N_FIRST, N_MARKS, N_SINCE, NODE_WORDS = range(7)
+IS_GONE: Final = -1
+"""Instead of when it came: it is there no more."""
+# A tag: how its fragments come; whether any unit looks at them; the units that evaluate such a fragment, and those that
+# read it as part of one around it, as bits; its name, in a text of all names; the tag around it; whether lifespans of
+# its fragments are seen.
+KIND, NEEDED, EVALUATED, PART, NAME_FROM, NAME_TO, ABOVE, SHOWS, TAG_WORDS = range(9)
+UNKNOWN, UNTIMED, TEMPORAL, EVENT = -1, 0, 1, 2
+
+# How much there is, and what a batch did.
+REGIONS, FILLINGS, HOLES, BYTES, DEAD, NOW, CHANGES, LOGGED, REORDERED, DIRTY, SKIPPED, PLACES, NODES = range(13)
+FREE_PLACE, FREE_NODE, WORK, SETTLED, TALLY = range(13, 18)
+
+FILL, REPEAT, REPLACE, REMOVE = (KINDS.index(kind) for kind in (Fill, Repeat, Replace, Remove))
+# What is to be said of a change that was taken: it is older, says something else again, removes nothing, or an event;
+# or of an event: another one has the same instant and version.
+OLDER, AGAIN, NOTHING, STAYS, TIE = range(1, 6)

@@ -1,0 +1,124 @@
+"""What fragments of a tag are to a unit, by the tag structure: evaluated for it, part of one that is, or neither.
+
+A fragment is evaluated for a unit if its records may begin in it, or below: E(a ⊎ b) = E(a) ++ E(b), where a cut falls
+between a fragment and those in its holes. What is inside of a record is part of it, and written with it.
+
+Why a query is not followed in columns is a :class:`Refused`; its message says it to people.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from xstreamcast.model.structure import Structure
+from xstreamcast.plan.algebra import Concat, Gather, Reduce, Sort, Strategy, Unit
+from xstreamcast.run.continuous.associate.reach import name_of, top_tags
+from xstreamcast.scan.tables import DEAD, DOCUMENT_STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from xstreamcast.plan.algebra import Plan
+    from xstreamcast.run.continuous.associate.route import Route
+
+
+class Refused(Exception):
+    """A query, or a stream, is not followed in columns."""
+
+
+@dataclass(slots=True)
+class Roles:
+    """Of the units of one stream. ``evaluated`` and ``part``: by tag, the units as bits; ``home``: by unit, the tags
+    whose elements are its records and come as fragments; ``above``: by tag, the names of the elements around it;
+    ``shows``: the tags whose lifespans are seen."""
+
+    needed: dict[int, bool] = field(default_factory=dict)
+    evaluated: dict[int, int] = field(default_factory=dict)
+    part: dict[int, int] = field(default_factory=dict)
+    home: dict[int, set[int]] = field(default_factory=dict)
+    above: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    shows: dict[int, bool] = field(default_factory=dict)
+
+
+def check_plan(plan: Plan) -> None:
+    """Raise if a plan has what columns do not follow."""
+    if plan.strategy is not Strategy.STREAM:
+        raise Refused("the query is computed as a whole")
+
+
+def check_unit(unit: Unit, inside: Iterable[Unit]) -> None:
+    """Raise if a unit is one that columns do not follow."""
+    if unit.needs:
+        raise Refused("a loop reads the value of another one")
+    if isinstance(unit.reduction, Reduce) and not unit.reduction.aggregate.undoes:
+        raise Refused(f"{unit.reduction.function} cannot be undone")
+    if isinstance(unit.reduction, Gather):
+        for column in unit.reduction.columns:
+            if not isinstance(column.reduction, Reduce) or not column.reduction.aggregate.undoes:
+                raise Refused("a group is more than summed up")
+    elif isinstance(unit.reduction, Sort):
+        if unit.reduction.chosen is not None:
+            raise Refused("a choice of sorted rows")
+    elif not isinstance(unit.reduction, Reduce | Concat):
+        raise Refused(type(unit.reduction).__name__)
+    if isinstance(unit.reduction, Gather | Sort) and tuple(inside):
+        raise Refused("loops inside of rows that are sorted, or grouped")
+    for inner in inside:
+        if not isinstance(inner.reduction, Reduce) or not inner.reduction.aggregate.undoes:
+            raise Refused("what is inside of a record is more than summed up")
+
+
+def roles_of(route: Route, structure: Structure, first: int) -> Roles:
+    """The roles of all units of a stream, whose bits begin with that of a number; raises :class:`Refused`."""
+    if len(top_tags(structure)) > 1:
+        raise Refused("an error may stand beside the root")
+    if structure.unnamed or route.each or route.counted or route.shallow:
+        raise Refused("elements may be inside each other")
+    made = Roles()
+    frames = {inner: outer for outer in route.outermost for inner in route.inside(outer)}
+    if any(route.inside(inner) for inner in frames):
+        raise Refused("loops within loops within loops")
+    bits = {unit: 1 << (first + unit) for unit in range(len(route.units))}
+    waiting: list[tuple[int, int, frozenset[int], frozenset[int], tuple[str, ...], tuple[int, ...]]] = [
+        (structure.root, DOCUMENT_STATE, frozenset(), frozenset(), (), ())
+    ]
+    seen: set[int] = set()
+    while waiting:
+        tsid, outer, within, framed, above, states = waiting.pop()
+        if tsid in seen:
+            raise Refused("a tag stands in several places")
+        seen.add(tsid)
+        tag = structure.tags[tsid]
+        if tag.name.startswith("{"):
+            raise Refused("elements are in namespaces")
+        if not tag.reuse:
+            raise Refused("numbers of regions are not used again")
+        state = route.element(outer, name_of(tag.name))
+        role = route.role(state) if state != DEAD else None
+        begins = frozenset(role.begins) if role is not None else frozenset()
+        if tag.fragment or tsid == structure.root:
+            made.needed[tsid] = route.needs(tsid)
+            made.above[tsid] = above
+            evaluated = part = 0
+            texts = route.role(route.text(outer)).reads if route.text(outer) != DEAD else frozenset()
+            for unit, bit in bits.items():
+                if unit in within:
+                    if (role is not None and unit in role.reads) or unit in texts:
+                        part |= bit
+                elif unit in frames and frames[unit] not in framed | begins:
+                    continue
+                elif role is not None and (unit in begins or unit in role.below):
+                    evaluated |= bit
+                    if unit in begins:
+                        made.home.setdefault(unit, set()).add(tsid)
+                    if any(unit in route.met(route.automaton_state(one)) for one in states):
+                        raise Refused("what is around a record is read")
+            made.evaluated[tsid], made.part[tsid] = evaluated, part
+            made.shows[tsid] = tag.timed and bool(evaluated or part) and route.shows_lifespan(tsid)
+        elif any(unit in begins for unit in frames.values()):
+            raise Refused("a record with loops inside is no fragment")
+        if state != DEAD:
+            for child in tag.children:
+                waiting.append((child, state, within | begins, framed | begins, (*above, tag.name), (*states, state)))
+    return made

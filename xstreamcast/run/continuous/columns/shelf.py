@@ -1,0 +1,228 @@
+"""The rows of a unit that is followed in columns, as regions of the answer."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from xstreamcast.errors import XStreamError
+from xstreamcast.run.continuous.display.labels import in_order
+from xstreamcast.run.continuous.display.shelf import Numbers, Shelf, Shown
+
+if TYPE_CHECKING:
+    from xstreamcast.run.continuous.columns.adjust import Told
+    from xstreamcast.run.continuous.columns.engine import Columnar
+    from xstreamcast.run.continuous.columns.keyed import Keyed, Row
+    from xstreamcast.run.continuous.display.written import Written
+    from xstreamcast.run.continuous.related import Number
+    from xstreamcast.scan.vector import Longs
+
+_FEW: Final = 64
+"""So many rows find their places one by one."""
+
+
+class Rows(Shelf):
+    """A region for each fragment that has items, in document order (``sequence``)."""
+
+    def __init__(self, path: str, numbers: Numbers, journal: Columnar, where: Number, made: Told) -> None:
+        super().__init__(path, numbers)
+        self.journal = journal
+        self.where = where
+        self.made = made
+        self.table = self.made.table
+        self.shown: dict[int, Shown] = {}
+        self.sequence: Longs = np.zeros(0, np.int64)
+        self._reordered = self.table.reordered
+
+    def look(self) -> None:
+        """Raise what cannot be told."""
+        self.journal.check(self.where)
+        bad = {f: said for f, said in self.made.changed.items() if isinstance(said, XStreamError)}
+        if bad:
+            raise bad[int(self.table.in_order(np.array(list(bad), np.int64))[0])]
+
+    def written(self) -> Iterator[Written]:
+        """What is to be written anew."""
+        for said in self.made.changed.values():
+            assert not isinstance(said, XStreamError)
+            yield said
+
+    def follow(self) -> None:
+        """Put on the shelf what is to be told, and take off what is not to be shown any more."""
+        gone = [f for f in self.made.gone if f in self.shown]
+        for f in gone:
+            self.take(self.shown.pop(f))
+        if gone:
+            self.sequence = self.sequence[~np.isin(self.sequence, gone)]
+        anew = self._moved() if self._reordered != self.table.reordered else {}
+        fresh: dict[int, Written] = anew
+        for f, said in self.made.changed.items():
+            assert not isinstance(said, XStreamError)
+            known = self.shown.get(f)
+            if known is None:
+                fresh[f] = said
+            else:
+                self.put(known, said)
+        if fresh:
+            self._insert(fresh)
+
+    def _moved(self) -> dict[int, Written]:
+        """Regions stand in another order: as few as possible are taken off, to be put elsewhere."""
+        self._reordered = self.table.reordered
+        place = {f: number for number, f in enumerate(self.sequence.tolist())}
+        self.sequence = self.table.in_order(self.sequence)
+        now = self.sequence.tolist()
+        stay = in_order([place[f] for f in now])
+        moved = [f for number, f in enumerate(now) if number not in stay]
+        said = {f: self.shown[f].said for f in moved}
+        for f in moved:
+            self.take(self.shown.pop(f))
+        self.sequence = self.sequence[~np.isin(self.sequence, moved)] if moved else self.sequence
+        return said
+
+    def _insert(self, fresh: dict[int, Written]) -> None:
+        some = self.table.in_order(np.array(list(fresh), np.int64))
+        places = self.table.locate(some, self.sequence)
+        before, last = self.anchor, -1
+        order, shown = self.sequence, self.shown
+        for f, place in zip(some.tolist(), places.tolist(), strict=True):
+            if place != last:
+                before = shown[int(order[place - 1])] if place else self.anchor
+                last = place
+            before = shown[f] = self.insert(before, fresh[f])
+        self.sequence = np.insert(order, places, some)
+
+    def identities(self) -> Iterator[tuple[tuple[object, ...], Shown]]:
+        """What each region is known by to those that follow by objects (``journal.identity``)."""
+        for n, shown in self.shown.items():
+            gone = n in self.made.gone
+            yield (n,) if gone else (self.where[1], 0, *self.table.holes_around(n)), shown
+
+    def clear(self) -> None:
+        """Nothing is shown any more."""
+        for shown in tuple(self):
+            self.take(shown)
+        self.shown.clear()
+        self.sequence = self.sequence[:0]
+
+
+class KeyedRows(Shelf):
+    """A region for each row that has items, in the order of the rows' keys (``keys``: those, with the rows)."""
+
+    def __init__(self, path: str, numbers: Numbers, journal: Columnar, where: Number, made: Keyed) -> None:
+        super().__init__(path, numbers)
+        self.journal = journal
+        self.where = where
+        self.made = made
+        self.shown: dict[Row, Shown] = {}
+        self.known: dict[Row, Any] = {}
+        self.keys: list[_Placed] = []
+        self._renewed = made.labels.renewed
+
+    def look(self) -> None:
+        """Raise what cannot be told."""
+        self.journal.check(self.where)
+        for said in self.made.changed.values():
+            if isinstance(said, XStreamError):
+                raise said
+
+    def written(self) -> Iterator[Written]:
+        """What is to be written anew."""
+        for said in self.made.changed.values():
+            assert not isinstance(said, XStreamError)
+            yield said
+
+    def follow(self) -> None:
+        """Put on the shelf what is to be told, and take off what is not to be shown any more."""
+        made = self.made
+        leaving = dict.fromkeys([row for row in made.gone if row in self.shown])
+        fresh: list[tuple[_Placed, Written]] = []
+        renewed = self._renewed != made.labels.renewed
+        moved = self._moved() if renewed else {}
+        for row, said in (moved | made.changed).items():
+            assert not isinstance(said, XStreamError)
+            key = made.key(row)
+            if row in self.shown and row not in leaving:
+                if not (key < self.known[row] or self.known[row] < key):
+                    self.put(self.shown[row], said)
+                    continue
+                leaving[row] = None
+            fresh.append((_Placed(key, row), said))
+        if len(leaving) <= _FEW and not renewed:
+            for row in leaving:
+                del self.keys[bisect_left(self.keys, _Placed(self.known[row], row))]
+        for row in leaving:
+            self.take(self.shown.pop(row))
+            del self.known[row]
+        if len(leaving) > _FEW or renewed:
+            self.keys = [one for one in self.keys if one.row in self.known]
+        if fresh:
+            self._insert(fresh)
+
+    def _moved(self) -> dict[Row, Written]:
+        """Labels are others, and rows may stand in another order: those that do are put elsewhere."""
+        self._renewed = self.made.labels.renewed
+        place = {one.row: number for number, one in enumerate(self.keys)}
+        present = [one.row for one in self.keys if one.row not in self.made.gone]
+        self.keys = sorted([_Placed(self.made.key(row), row) for row in present])
+        stay = in_order([place[one.row] for one in self.keys])
+        self.known.update({one.row: one.key for number, one in enumerate(self.keys) if number in stay})
+        gone = [one.row for number, one in enumerate(self.keys) if number not in stay]
+        said = {row: self.shown[row].said for row in gone}
+        for row in gone:
+            self.take(self.shown.pop(row))
+            del self.known[row]
+        self.keys = [one for one in self.keys if one.row in self.known]
+        return said
+
+    def _insert(self, fresh: list[tuple[_Placed, Written]]) -> None:
+        said = {placed.row: one for placed, one in fresh}
+        before = self.anchor
+        if 16 * len(fresh) > len(self.keys):
+            self.keys = sorted(self.keys + sorted([placed for placed, _ in fresh]))
+            for one in self.keys:
+                if one.row in said:
+                    before = self.shown[one.row] = self.insert(before, said[one.row])
+                    self.known[one.row] = one.key
+                else:
+                    before = self.shown[one.row]
+            return
+        for placed, one_said in sorted(fresh, key=_placed):
+            at = bisect_left(self.keys, placed)
+            before = self.shown[self.keys[at - 1].row] if at else self.anchor
+            self.shown[placed.row] = self.insert(before, one_said)
+            self.known[placed.row] = placed.key
+            self.keys.insert(at, placed)
+
+    def identities(self) -> Iterator[tuple[tuple[object, ...], Shown]]:
+        """What each region is known by to those that follow by objects (``journal.identity``)."""
+        for row, shown in self.shown.items():
+            yield (row,) if row in self.made.gone else self.made.identity(row, self.where[1]), shown
+
+    def clear(self) -> None:
+        """Nothing is shown any more."""
+        for shown in tuple(self):
+            self.take(shown)
+        self.shown.clear()
+        self.known.clear()
+        self.keys = []
+
+
+class _Placed:
+    """A row and its key, by which it is ordered."""
+
+    __slots__ = ("key", "row")
+
+    def __init__(self, key: Any, row: Row) -> None:
+        self.key = key
+        self.row = row
+
+    def __lt__(self, other: _Placed) -> bool:
+        return bool(self.key < other.key)
+
+
+def _placed(one: tuple[_Placed, Written]) -> _Placed:
+    return one[0]

@@ -1,0 +1,524 @@
+"""Where fragments stand in the document: places and nodes, as a batch of changes makes them come and go.
+
+    nodes at a place = the fillings of its region        places in a node = the holes of its filling
+
+A filling that says something else keeps its nodes, and those of its places whose hole is still there. What comes, goes,
+or says something else is marked: by the units that evaluate fragments of its tag, or, where it is part of a fragment
+around it, there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from xstreamcast.native.kernel import I64, I64x2, inner, kernel
+from xstreamcast.run.continuous.columns.layout import (
+    CHANGED,
+    CHANGES,
+    COUNT,
+    DIGEST,
+    DIRTY,
+    ENDED,
+    EVALUATED,
+    FIRST,
+    FLAGS,
+    FOR,
+    FREE_NODE,
+    FREE_PLACE,
+    H_TSID,
+    HEAD,
+    IS_GONE,
+    KIND,
+    N_FILLING,
+    N_FIRST,
+    N_MARKS,
+    N_NEXT,
+    N_PLACE,
+    N_SINCE,
+    NEXT,
+    NODE,
+    NODES,
+    NOWHERE,
+    NUMBER,
+    OF,
+    P_BESIDE,
+    P_HOLE,
+    P_NEXT,
+    P_NODE,
+    P_REGION,
+    PART,
+    PLACE,
+    PLACES,
+    REORDERED,
+    SETTLED,
+    SHOWS,
+    SOUGHT,
+    TEMPORAL,
+    TIME,
+    TSID,
+    VERSION,
+    WORK,
+)
+
+_ROOT: Final = 0
+LEAVES, REFITS = -1, -2
+"""What is to be done about a node; instead of the place that a filling is to enter."""
+_DEEPEST: Final = 1000
+"""Fragments within each other."""
+DONE, FULL, UNSOUND = 0, 1, 2
+"""How settling ended: all is done; there must be more room; or it is more than columns can tell."""
+
+
+@inner
+def parent_of(n: int, nodes: Any, places: Any) -> int:
+    """The node around a node, or NOWHERE."""
+    return int(places[nodes[n, N_PLACE], P_NODE])
+
+
+@inner
+def _mark(n: int, bits: int, nodes: Any, dirty: Any, tally: Any) -> None:
+    if bits:
+        if nodes[n, N_MARKS] == 0:
+            dirty[tally[DIRTY]] = n
+            tally[DIRTY] += 1
+        nodes[n, N_MARKS] |= bits
+
+
+@inner
+def _look_at(n: int, bits: int, tags: Any, fillings: Any, nodes: Any, places: Any, dirty: Any, tally: Any) -> None:
+    """Some units must look at a node, or at that around it of which it is a part."""
+    tag = fillings[nodes[n, N_FILLING], TSID]
+    _mark(n, tags[tag, EVALUATED] & bits, nodes, dirty, tally)
+    part = tags[tag, PART] & bits
+    while part:
+        n = parent_of(n, nodes, places)
+        if n < 0:
+            return
+        tag = fillings[nodes[n, N_FILLING], TSID]
+        _mark(n, tags[tag, EVALUATED] & part, nodes, dirty, tally)
+        part &= tags[tag, PART]
+
+
+@inner
+def _lies_in(slot: int, n: int, fillings: Any, nodes: Any, places: Any) -> bool:
+    """Whether a node is one of a region, or within one; or too deep."""
+    depth = 0
+    while n >= 0:
+        depth += 1
+        if fillings[nodes[n, N_FILLING], OF] == slot or depth > _DEEPEST:
+            return True
+        n = parent_of(n, nodes, places)
+    return False
+
+
+@inner
+def _alive(slot: int, regions: Any, fillings: Any) -> int:
+    """How many fillings of a region there are."""
+    count = 0
+    f = regions[slot, HEAD]
+    while f >= 0:
+        if fillings[f, FLAGS] & ENDED == 0:
+            count += 1
+        f = fillings[f, NEXT]
+    return count
+
+
+@inner
+def _stand(
+    h: int, n: int, regions: Any, fillings: Any, holes: Any, places: Any, nodes: Any, work: Any, tally: Any
+) -> bool:
+    """A hole in a node becomes a place; what fills it is to enter. False if it lies in itself."""
+    slot = holes[h, FOR]
+    if _lies_in(slot, n, fillings, nodes, places):
+        return False
+    p = tally[FREE_PLACE]
+    if p >= 0:
+        tally[FREE_PLACE] = places[p, P_NEXT]
+    else:
+        p = tally[PLACES]
+        tally[PLACES] = p + 1
+    places[p, P_REGION] = slot
+    places[p, P_HOLE] = h
+    places[p, P_NODE] = n
+    places[p, P_NEXT] = regions[slot, PLACE]
+    regions[slot, PLACE] = p
+    places[p, P_BESIDE] = nodes[n, N_FIRST]
+    nodes[n, N_FIRST] = p
+    f = regions[slot, HEAD]
+    while f >= 0:
+        if fillings[f, FLAGS] & ENDED == 0:
+            work[tally[WORK], 0], work[tally[WORK], 1] = f, p
+            tally[WORK] += 1
+        f = fillings[f, NEXT]
+    return True
+
+
+@inner
+def _goes(n: int, fillings: Any, nodes: Any, dirty: Any, work: Any, tally: Any) -> None:
+    """A node is there no more; what is in it is to leave."""
+    f = nodes[n, N_FILLING]
+    if fillings[f, NODE] == n:
+        fillings[f, NODE] = nodes[n, N_NEXT]
+    else:
+        before = fillings[f, NODE]
+        while nodes[before, N_NEXT] != n:
+            before = nodes[before, N_NEXT]
+        nodes[before, N_NEXT] = nodes[n, N_NEXT]
+    nodes[n, N_SINCE] = IS_GONE
+    _mark(n, -1, nodes, dirty, tally)
+    work[tally[WORK], 0], work[tally[WORK], 1] = n, LEAVES
+    tally[WORK] += 1
+
+
+@inner
+def _vacate(p: int, regions: Any, fillings: Any, places: Any, nodes: Any, dirty: Any, work: Any, tally: Any) -> None:
+    """A place is there no more."""
+    slot = places[p, P_REGION]
+    f = regions[slot, HEAD]
+    while f >= 0:
+        n = fillings[f, NODE]
+        while n >= 0:
+            following = nodes[n, N_NEXT]
+            if nodes[n, N_PLACE] == p:
+                _goes(n, fillings, nodes, dirty, work, tally)
+            n = following
+        f = fillings[f, NEXT]
+    if regions[slot, PLACE] == p:
+        regions[slot, PLACE] = places[p, P_NEXT]
+    else:
+        before = regions[slot, PLACE]
+        while places[before, P_NEXT] != p:
+            before = places[before, P_NEXT]
+        places[before, P_NEXT] = places[p, P_NEXT]
+    places[p, P_NEXT] = tally[FREE_PLACE]
+    tally[FREE_PLACE] = p
+
+
+@inner
+def _pushes(first: int, end: int, regions: Any, fillings: Any, holes: Any) -> int:
+    """How many fillings there are in some holes."""
+    count = 0
+    for h in range(first, end):
+        count += _alive(holes[h, FOR], regions, fillings)
+    return count
+
+
+@inner
+def _enter(
+    f: int, p: int, bits: int, tags: Any, regions: Any, fillings: Any, holes: Any, places: Any, nodes: Any, dirty: Any,
+    work: Any, tally: Any,
+) -> int:  # fmt: skip
+    """A filling stands at a place: its holes are places."""
+    first, end = fillings[f, FIRST], fillings[f, FIRST] + fillings[f, COUNT]
+    if tally[NODES] + 1 > nodes.shape[0] or tally[PLACES] + end - first > places.shape[0]:
+        return FULL
+    if end > first and tally[WORK] + _pushes(first, end, regions, fillings, holes) > work.shape[0]:
+        return FULL
+    hole = places[p, P_HOLE]
+    if hole >= 0 and holes[hole, H_TSID] != fillings[f, TSID]:
+        return UNSOUND
+    n = tally[FREE_NODE]
+    if n >= 0:
+        tally[FREE_NODE] = nodes[n, N_NEXT]
+    else:
+        n = tally[NODES]
+        tally[NODES] = n + 1
+    nodes[n, N_FILLING] = f
+    nodes[n, N_PLACE] = p
+    nodes[n, N_NEXT] = fillings[f, NODE]
+    fillings[f, NODE] = n
+    nodes[n, N_FIRST] = NOWHERE
+    nodes[n, N_MARKS] = 0
+    nodes[n, N_SINCE] = tally[SETTLED]
+    _look_at(n, bits, tags, fillings, nodes, places, dirty, tally)
+    for h in range(first, end):
+        if not _stand(h, n, regions, fillings, holes, places, nodes, work, tally):
+            return UNSOUND
+    return DONE
+
+
+@inner
+def _leave(n: int, regions: Any, fillings: Any, places: Any, nodes: Any, dirty: Any, work: Any, tally: Any) -> int:
+    """What is in a node that is gone leaves."""
+    if tally[WORK] + _inside(n, regions, fillings, places, nodes) > work.shape[0]:
+        return FULL
+    p = nodes[n, N_FIRST]
+    while p >= 0:
+        beside = places[p, P_BESIDE]
+        _vacate(p, regions, fillings, places, nodes, dirty, work, tally)
+        p = beside
+    nodes[n, N_FIRST] = NOWHERE
+    return DONE
+
+
+@inner
+def _inside(n: int, regions: Any, fillings: Any, places: Any, nodes: Any) -> int:
+    """How many nodes there are at most in the places of a node."""
+    count = 0
+    p = nodes[n, N_FIRST]
+    while p >= 0:
+        f = regions[places[p, P_REGION], HEAD]
+        while f >= 0:
+            count += 1
+            f = fillings[f, NEXT]
+        p = places[p, P_BESIDE]
+    return count
+
+
+@inner
+def _refit(
+    n: int, bits: int, tags: Any, regions: Any, fillings: Any, holes: Any, places: Any, nodes: Any, dirty: Any,
+    work: Any, tally: Any,
+) -> int:  # fmt: skip
+    """A filling says something else: of the places in its node those stay whose region still has a hole."""
+    f = nodes[n, N_FILLING]
+    first, end = fillings[f, FIRST], fillings[f, FIRST] + fillings[f, COUNT]
+    if tally[PLACES] + end - first > places.shape[0]:
+        return FULL
+    pushes = _pushes(first, end, regions, fillings, holes) + _inside(n, regions, fillings, places, nodes)
+    if tally[WORK] + pushes > work.shape[0]:
+        return FULL
+    _look_at(n, bits, tags, fillings, nodes, places, dirty, tally)
+    kept = p = nodes[n, N_FIRST]
+    nodes[n, N_FIRST] = NOWHERE
+    while p >= 0:
+        regions[places[p, P_REGION], SOUGHT] = p
+        p = places[p, P_BESIDE]
+    last = NOWHERE
+    for h in range(first, end):
+        slot = holes[h, FOR]
+        p = regions[slot, SOUGHT]
+        if p >= 0:
+            regions[slot, SOUGHT] = NOWHERE
+            if places[p, P_HOLE] < last:
+                tally[REORDERED] = 1
+            last = places[p, P_HOLE]
+            places[p, P_HOLE] = h
+        elif not _stand(h, n, regions, fillings, holes, places, nodes, work, tally):
+            return UNSOUND
+    while kept >= 0:
+        beside = places[kept, P_BESIDE]
+        regions[places[kept, P_REGION], SOUGHT] = NOWHERE
+        if places[kept, P_HOLE] >= first and places[kept, P_HOLE] < end:
+            places[kept, P_BESIDE] = nodes[n, N_FIRST]
+            nodes[n, N_FIRST] = kept
+        else:
+            _vacate(kept, regions, fillings, places, nodes, dirty, work, tally)
+        kept = beside
+    return DONE
+
+
+@inner
+def _tell_former(
+    f: int, bits: int, tags: Any, regions: Any, fillings: Any, nodes: Any, places: Any, dirty: Any, tally: Any
+) -> None:
+    """The version before another one ends when that begins."""
+    former = NOWHERE
+    g = regions[fillings[f, OF], HEAD]
+    while g >= 0:
+        if fillings[g, TIME] < fillings[f, TIME] and (former < 0 or fillings[g, TIME] > fillings[former, TIME]):
+            former = g
+        g = fillings[g, NEXT]
+    n = fillings[former, NODE] if former >= 0 else NOWHERE
+    while n >= 0:
+        _look_at(n, bits, tags, fillings, nodes, places, dirty, tally)
+        n = nodes[n, N_NEXT]
+
+
+@inner
+def _begin(
+    f: int,
+    bits: int,
+    tags: Any,
+    regions: Any,
+    fillings: Any,
+    places: Any,
+    nodes: Any,
+    dirty: Any,
+    work: Any,
+    tally: Any,
+) -> int:
+    """What is to be done about a filling that has changed."""
+    slot = fillings[f, OF]
+    count = 0
+    n = fillings[f, NODE]
+    while n >= 0:
+        count += 1
+        n = nodes[n, N_NEXT]
+    p = regions[slot, PLACE]
+    while p >= 0:
+        count += 1
+        p = places[p, P_NEXT]
+    if tally[WORK] + count > work.shape[0]:
+        return FULL
+    fillings[f, FLAGS] &= ~CHANGED
+    tag = fillings[f, TSID]
+    if tags[tag, SHOWS] and tags[tag, KIND] == TEMPORAL:
+        _tell_former(f, bits, tags, regions, fillings, nodes, places, dirty, tally)
+    n = fillings[f, NODE]
+    if fillings[f, FLAGS] & ENDED:
+        while n >= 0:
+            following = nodes[n, N_NEXT]
+            _look_at(n, bits, tags, fillings, nodes, places, dirty, tally)
+            _goes(n, fillings, nodes, dirty, work, tally)
+            n = following
+        return DONE
+    while n >= 0:
+        if nodes[n, N_SINCE] != tally[SETTLED]:
+            work[tally[WORK], 0], work[tally[WORK], 1] = n, REFITS
+            tally[WORK] += 1
+        n = nodes[n, N_NEXT]
+    p = regions[slot, PLACE]
+    while p >= 0:
+        n = fillings[f, NODE]
+        while n >= 0 and nodes[n, N_PLACE] != p:
+            n = nodes[n, N_NEXT]
+        if n < 0:
+            work[tally[WORK], 0], work[tally[WORK], 1] = f, p
+            tally[WORK] += 1
+        p = places[p, P_NEXT]
+    return DONE
+
+
+@kernel
+def settle(
+    bits: int, tags: I64x2, regions: I64x2, fillings: I64x2, holes: I64x2, places: I64x2, nodes: I64x2, changed: I64,
+    dirty: I64, work: I64x2, tally: I64,
+) -> int:  # fmt: skip
+    """Let what has changed come and go, and mark it for some units: DONE, FULL or UNSOUND."""
+    while True:
+        while tally[WORK]:
+            a, b = work[tally[WORK] - 1, 0], work[tally[WORK] - 1, 1]
+            tally[WORK] -= 1
+            if b == LEAVES:
+                status = _leave(a, regions, fillings, places, nodes, dirty, work, tally)
+            elif b == REFITS:
+                status = _refit(a, bits, tags, regions, fillings, holes, places, nodes, dirty, work, tally)
+            else:
+                status = _enter(a, b, bits, tags, regions, fillings, holes, places, nodes, dirty, work, tally)
+            if status != DONE:
+                tally[WORK] += 1
+                return status
+        if tally[CHANGES] == 0:
+            tally[SETTLED] += 1
+            return DONE
+        f = changed[tally[CHANGES] - 1]
+        slot = fillings[f, OF]
+        if regions[slot, NUMBER] == _ROOT and regions[slot, PLACE] < 0:
+            if tally[PLACES] + 1 > places.shape[0]:
+                return FULL
+            p = tally[PLACES]
+            tally[PLACES] = p + 1
+            places[p, P_REGION] = slot
+            places[p, P_HOLE] = NOWHERE
+            places[p, P_NODE] = NOWHERE
+            places[p, P_NEXT] = NOWHERE
+            places[p, P_BESIDE] = NOWHERE
+            regions[slot, PLACE] = p
+        status = _begin(f, bits, tags, regions, fillings, places, nodes, dirty, work, tally)
+        if status != DONE:
+            return status
+        tally[CHANGES] -= 1
+
+
+@kernel
+def release(some: I64, nodes: I64x2, tally: I64) -> None:
+    """Nodes have been dealt with: those that are gone are free."""
+    for k in range(some.shape[0]):
+        n = some[k]
+        nodes[n, N_MARKS] = 0
+        if nodes[n, N_SINCE] == IS_GONE:
+            nodes[n, N_NEXT] = tally[FREE_NODE]
+            tally[FREE_NODE] = n
+
+
+@kernel
+def owners(some: I64, tag: int, fillings: I64x2, nodes: I64x2, places: I64x2, found: I64) -> None:
+    """For each node the one of a tag that it is in, or is itself; NOWHERE if it is in none."""
+    for k in range(some.shape[0]):
+        n = some[k]
+        while n >= 0 and fillings[nodes[n, N_FILLING], TSID] != tag:
+            n = parent_of(n, nodes, places)
+        found[k] = n
+
+
+# ------------------------------------------------------------------------------------------------------ order
+
+
+@inner
+def earlier(a: int, b: int, fillings: Any) -> bool:
+    """Whether one filling of a region comes before another: by time, version, tag; events then by what they say."""
+    if fillings[a, TIME] != fillings[b, TIME]:
+        return bool(fillings[a, TIME] < fillings[b, TIME])
+    mine = fillings[a, VERSION] if fillings[a, VERSION] > 0 else 0
+    its = fillings[b, VERSION] if fillings[b, VERSION] > 0 else 0
+    if mine != its:
+        return bool(mine < its)
+    return bool(fillings[a, DIGEST] < fillings[b, DIGEST])
+
+
+@inner
+def _depth(n: int, nodes: Any, places: Any) -> int:
+    depth = 0
+    while n >= 0:
+        n = parent_of(n, nodes, places)
+        depth += 1
+    return depth
+
+
+@inner
+def _before(a: int, b: int, fillings: Any, nodes: Any, places: Any) -> bool:
+    """Whether a node begins before another in the document."""
+    deep_a, deep_b = _depth(a, nodes, places), _depth(b, nodes, places)
+    around = deep_a < deep_b
+    while deep_a > deep_b:
+        a = parent_of(a, nodes, places)
+        deep_a -= 1
+    while deep_b > deep_a:
+        b = parent_of(b, nodes, places)
+        deep_b -= 1
+    if a == b:
+        return around
+    while True:
+        p, q = nodes[a, N_PLACE], nodes[b, N_PLACE]
+        if p == q:
+            return earlier(nodes[a, N_FILLING], nodes[b, N_FILLING], fillings)
+        if places[p, P_NODE] == places[q, P_NODE]:
+            return bool(places[p, P_HOLE] < places[q, P_HOLE])
+        a, b = places[p, P_NODE], places[q, P_NODE]
+
+
+@kernel
+def in_order(some: I64, spare: I64, fillings: I64x2, nodes: I64x2, places: I64x2) -> None:
+    """Sort nodes as they come in the document."""
+    size = some.shape[0]
+    width = 1
+    while width < size:
+        for begin in range(0, size, 2 * width):
+            middle, end = min(begin + width, size), min(begin + 2 * width, size)
+            i, j = begin, middle
+            for k in range(begin, end):
+                if j >= end or (i < middle and not _before(some[j], some[i], fillings, nodes, places)):
+                    spare[k] = some[i]
+                    i += 1
+                else:
+                    spare[k] = some[j]
+                    j += 1
+        for k in range(size):
+            some[k] = spare[k]
+        width *= 2
+
+
+@kernel
+def locate(some: I64, among: I64, fillings: I64x2, nodes: I64x2, places: I64x2, found: I64) -> None:
+    """How many of others, which are in order, come before each of some nodes, which are in order, too."""
+    low = 0
+    for k in range(some.shape[0]):
+        high = among.shape[0]
+        while low < high:
+            middle = (low + high) // 2
+            if _before(among[middle], some[k], fillings, nodes, places):
+                low = middle + 1
+            else:
+                high = middle
+        found[k] = low

@@ -1,0 +1,403 @@
+"""The table of regions of one stream, in columns: taken in batch by batch, shared by all queries that read it.
+
+    changes ─take→ regions, fillings, holes ─settle→ places, nodes; those that some units must look at
+
+What is odd (:mod:`~xstreamcast.run.continuous.columns.taking`) is not taken in: the table tells all that it knows as
+changes (:meth:`RegionTable.changes`), and another table goes on with these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from xstreamcast.model.change import Fill, Remove
+from xstreamcast.model.time import START as BEGINNING
+from xstreamcast.model.time import Instant
+from xstreamcast.native.kernel import bound
+from xstreamcast.run.continuous.columns.layout import (
+    ABOVE,
+    BEGIN,
+    BYTES,
+    CHANGES,
+    DEAD,
+    DIGEST,
+    DIRTY,
+    ENDED,
+    EVALUATED,
+    EVENT,
+    FILLING_WORDS,
+    FILLINGS,
+    FLAGS,
+    FREE_NODE,
+    FREE_PLACE,
+    HEAD,
+    HOLE_WORDS,
+    HOLES,
+    IS_GONE,
+    KIND,
+    LOGGED,
+    N_FILLING,
+    N_MARKS,
+    N_PLACE,
+    N_SINCE,
+    NAME_FROM,
+    NAME_TO,
+    NEEDED,
+    NODE_WORDS,
+    NOW,
+    NOWHERE,
+    NUMBER,
+    OF,
+    P_NODE,
+    PART,
+    PLACE_WORDS,
+    REGION_WORDS,
+    REGIONS,
+    REORDERED,
+    SHOWS,
+    SKIPPED,
+    TAG_WORDS,
+    TALLY,
+    TEMPORAL,
+    TIE,
+    TIME,
+    TO,
+    TSID,
+    UNKNOWN,
+    UNTIMED,
+    VERSION,
+)
+from xstreamcast.run.continuous.columns.splicing import compact, splice
+from xstreamcast.run.continuous.columns.standing import DONE, FULL, in_order, locate, owners, release, settle
+from xstreamcast.run.continuous.columns.taking import take
+from xstreamcast.scan.vector import Bytes, Longs, Table
+
+if TYPE_CHECKING:
+    from xstreamcast.cast.batches import FragmentBatch
+    from xstreamcast.model.change import Change
+    from xstreamcast.model.structure import Structure
+    from xstreamcast.run.continuous.columns.roles import Roles
+
+_WASTE: Final = 1 << 20
+"""So many bytes that are no longer said are kept, and as many as are said."""
+_STACK: Final = 4096
+"""Fragments within, or side by side in, one that is written."""
+Said = tuple[int, int, int]
+"""Of a change that was taken in: what is to be said of it, its number in the batch, and a filling."""
+
+
+class RegionTable:
+    """``tags``: the tags of the structure, with the units that look at their fragments as bits."""
+
+    def __init__(self, structure: Structure) -> None:
+        self.structure = structure
+        self.tally: Longs = np.zeros(TALLY, np.int64)
+        self.tally[NOW] = BEGINNING
+        self.tally[[FREE_PLACE, FREE_NODE]] = NOWHERE
+        self.regions = _table(64, REGION_WORDS)
+        self.fillings = _table(64, FILLING_WORDS)
+        self.holes = _table(64, HOLE_WORDS)
+        self.arena: Bytes = np.zeros(1 << 12, np.uint8)
+        self._slots: Longs = np.zeros(128, np.int64)
+        self._stamps: Longs = np.zeros(128, np.int64)
+        self.places = _table(64, PLACE_WORDS)
+        self.nodes = _table(64, NODE_WORDS)
+        self._work = _table(256, 2)
+        self._changed: Longs = np.zeros(64, np.int64)
+        self._dirty: Longs = np.zeros(64, np.int64)
+        self._opened: Longs = np.zeros(256, np.int64)
+        self._stack = _table(_STACK, 3)
+        self._out: Bytes = np.zeros(1 << 12, np.uint8)
+        self._text = b""
+        self.tags, self._names = _tags(structure)
+        self.bits = 0
+        """The bits that are given to units."""
+        # Bound to the arrays of the last call: most stay the same.
+        self._take, self._settle, self._splice, self._release = (
+            bound(take),
+            bound(settle),
+            bound(splice),
+            bound(release),
+        )
+        self.reordered = 0
+        """How often regions have come to stand in another order."""
+
+    # ---------------------------------------------------------------------------------------------- who reads
+
+    def read_by(self, roles: Roles) -> None:
+        """Some units read fragments, too."""
+        columns: dict[int, Mapping[int, int]] = {
+            NEEDED: roles.needed, EVALUATED: roles.evaluated, PART: roles.part, SHOWS: roles.shows,
+        }  # fmt: skip
+        for word, column in columns.items():
+            for tsid, bits in column.items():
+                self.tags[tsid, word] |= bits
+
+    # ---------------------------------------------------------------------------------------------- what comes
+
+    @property
+    def now(self) -> Instant:
+        return int(self.tally[NOW])
+
+    @property
+    def size(self) -> int:
+        """How many regions have been filled."""
+        return int((self.regions[: self.tally[REGIONS], HEAD] >= 0).sum())
+
+    @property
+    def said(self) -> int:
+        """How many bytes all of them say."""
+        return int(self.tally[BYTES] - self.tally[DEAD])
+
+    @property
+    def root(self) -> int:
+        return self.structure.root
+
+    def take(self, batch: FragmentBatch, first: int) -> tuple[int, list[Said], list[int]]:
+        """Take in changes of a batch from one on: the number of the first that is odd, or of all; what is to be said of
+        some; and those that no unit needs."""
+        count = len(batch) - first
+        marks = batch.marks
+        self._make_room(count, len(marks.rows), int((batch.to - batch.begin)[first:].clip(0).sum()))
+        log, skipped = _table(2 * count, 3), np.zeros(count, np.int64)
+        odd = np.zeros(len(batch), np.bool_)
+        odd[list(batch.inline)] = True
+        tally = self.tally
+        tally[[LOGGED, SKIPPED]] = 0
+        stopped: int = self._take(
+            batch.buffer, batch.rows, first, odd, marks.rows, marks.offsets, marks.plain, self.root, self.tags,
+            self._names, self._slots, self._stamps, self.regions, self.fillings, self.holes, self.arena,
+            self._changed, log, skipped, self._opened, tally,
+        )  # fmt: skip
+        said: list[Said] = []
+        for code, k, f in log[: tally[LOGGED]].tolist():
+            if code == TIE:
+                self._tell_apart(f)
+            else:
+                said.append((code, k, f))
+        return stopped, said, skipped[: tally[SKIPPED]].tolist()
+
+    def _tell_apart(self, f: int) -> None:
+        """Events of one instant and version stand by the digests of what they say."""
+        fillings = self.fillings
+        key = fillings[f, [OF, TSID, TIME]]
+        same = np.flatnonzero((fillings[: self.tally[FILLINGS], [OF, TSID, TIME]] == key).all(axis=1))
+        for one in same.tolist():
+            digest = blake2b(self.content(one), digest_size=16).digest()
+            fillings[one, DIGEST] = int.from_bytes(digest[:7], "big")
+
+    def _make_room(self, count: int, marks: int, size: int) -> None:
+        tally = self.tally
+        regions = int(tally[REGIONS]) + count + marks
+        self.regions = _grown(self.regions, regions)
+        self.fillings = _grown(self.fillings, int(tally[FILLINGS]) + count)
+        self.holes = _grown(self.holes, int(tally[HOLES]) + marks)
+        self.arena = _grown(self.arena, int(tally[BYTES]) + size + 8)
+        self._changed = _grown(self._changed, int(tally[CHANGES]) + count)
+        if 2 * regions > len(self._slots):
+            self._slots = _slots(self.regions[: tally[REGIONS], NUMBER], 2 * regions)
+        if 2 * len(self.fillings) > len(self._stamps):
+            self._stamps = self._stamped(2 * len(self.fillings))
+
+    def _stamped(self, size: int) -> Longs:
+        made: Longs = np.zeros(_power(size), np.int64)
+        fillings, tags = self.fillings[: self.tally[FILLINGS]], self.tags
+        mask = len(made) - 1
+        timed = np.flatnonzero(tags[fillings[:, TSID], KIND] != UNTIMED)
+        if len(timed):
+            rows = fillings[timed]
+            events = tags[rows[:, TSID], KIND] == EVENT
+            versions = np.where(events, rows[:, VERSION].clip(0), 0)
+            _put_all(made, _stamps(rows[:, OF], rows[:, TSID], rows[:, TIME], versions) & mask, timed)
+        return made
+
+    def _compact(self) -> None:
+        tally = self.tally
+        arena, holes = np.zeros(len(self.arena), np.uint8), _table(len(self.holes), HOLE_WORDS)
+        compact(self.fillings, self.holes, self.places, self.nodes, self.arena, holes, arena, tally)
+        self.arena, self.holes = arena, holes
+        tally[DEAD] = 0
+
+    def settle(self) -> bool:
+        """Let what has come stand in the document, and mark it for the units that look at it; False if it is more than
+        columns can tell."""
+        tally, bits = self.tally, (1 << self.bits) - 1
+        while True:
+            if len(self._dirty) < len(self.nodes):
+                self._dirty = _grown(self._dirty, len(self.nodes))
+            status = self._settle(
+                bits, self.tags, self.regions, self.fillings, self.holes, self.places, self.nodes, self._changed,
+                self._dirty, self._work, tally,
+            )  # fmt: skip
+            if status != FULL:
+                break
+            self.places = _grown(self.places, 2 * len(self.places))
+            self.nodes = _grown(self.nodes, 2 * len(self.nodes))
+            self._work = _grown(self._work, 2 * len(self._work))
+        self.reordered += int(tally[REORDERED])
+        tally[REORDERED] = 0
+        if status == DONE and tally[DEAD] > _WASTE and 2 * tally[DEAD] > tally[BYTES]:
+            self._compact()
+        return bool(status == DONE)
+
+    def dirty(self) -> tuple[Longs, Longs, Any]:
+        """The nodes that are marked, for whom, and which of them are there; they wait for :meth:`release`."""
+        some = self._dirty[: self.tally[DIRTY]].copy()
+        return some, self.nodes[some, N_MARKS], self.nodes[some, N_SINCE] != IS_GONE
+
+    def release(self, some: Longs) -> None:
+        """Nodes have been dealt with: those that are gone are no more."""
+        self.tally[DIRTY] = 0
+        self._release(some, self.nodes, self.tally)
+
+    # ---------------------------------------------------------------------------------------------- what is there
+
+    def tags_of(self, some: Longs) -> Longs:
+        """The tags of nodes."""
+        found: Longs = self.fillings[self.nodes[some, N_FILLING], TSID]
+        return found
+
+    def splice(self, some: Longs, bits: int) -> Bytes | None:
+        """The texts of nodes, one after the other, with what units read of their holes; None if it must not be."""
+        ends: Longs = np.zeros(len(some), np.int64)
+        fillings: Longs = np.ascontiguousarray(self.nodes[some, N_FILLING])
+        while True:
+            done = self._splice(
+                fillings, bits, self.tags, self.regions, self.fillings, self.holes, self.arena, self._stack, self._out,
+                ends,
+            )  # fmt: skip
+            if done == len(some):
+                return self._out[: ends[-1] if len(ends) else 0]
+            if len(self._out) > 4 * len(some) * (int(self.tally[BYTES]) + 64):
+                return None
+            self._out = np.zeros(2 * len(self._out), np.uint8)
+
+    def owners(self, some: Longs, tag: int) -> Longs:
+        """For each node the one of a tag that it is in."""
+        found: Longs = np.zeros(len(some), np.int64)
+        owners(some, tag, self.fillings, self.nodes, self.places, found)
+        return found
+
+    def in_order(self, some: Longs) -> Longs:
+        """Nodes in document order."""
+        made: Longs = np.array(some, np.int64)
+        in_order(made, np.zeros(len(made), np.int64), self.fillings, self.nodes, self.places)
+        return made
+
+    def locate(self, some: Longs, among: Longs) -> Longs:
+        """How many of others come before each of some; all are in order."""
+        found: Longs = np.zeros(len(some), np.int64)
+        locate(some, among, self.fillings, self.nodes, self.places, found)
+        return found
+
+    def holes_around(self, n: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Where a node stands, outwards, by the numbers of regions and times."""
+        while n >= 0:
+            f, place = self.nodes[n, [N_FILLING, N_PLACE]].tolist()
+            yield self.number(f), (1, int(self.fillings[f, TIME])) if self.is_timed(f) else (0,)
+            n = int(self.places[place, P_NODE])
+
+    def content(self, f: int) -> bytes:
+        """What a filling says."""
+        return self.arena[self.fillings[f, BEGIN] : self.fillings[f, TO]].tobytes()
+
+    def is_timed(self, f: int) -> bool:
+        """Whether a filling is a version or an event."""
+        return bool(self.tags[self.fillings[f, TSID], KIND] != UNTIMED)
+
+    def needs(self, tsids: Longs) -> Any:
+        """Which tags any unit looks at fragments of; those that nobody knows, too."""
+        known = (tsids >= 0) & (tsids < len(self.tags))
+        return ~known | (self.tags[np.where(known, tsids, 0), NEEDED] != 0)
+
+    def number(self, f: int) -> int:
+        """The region of a filling."""
+        return int(self.regions[self.fillings[f, OF], NUMBER])
+
+    def changes(self) -> Iterator[Change]:
+        """All that is known, as changes that another table can take in."""
+        for f in range(int(self.tally[FILLINGS])):
+            _, _, tsid, version, time = self.fillings[f, :5].tolist()
+            timed = self.tags[tsid, KIND] != UNTIMED
+            common: dict[str, Any] = {
+                "region": self.number(f),
+                "tsid": tsid,
+                "version": version if version >= 0 else None,
+                "valid_time": time if timed and time != BEGINNING else None,
+            }
+            if self.fillings[f, FLAGS] & ENDED:
+                if version >= 0 or timed:
+                    yield Remove(**common)
+            else:
+                yield Fill(content=self.content(f), **common)
+
+
+def _tags(structure: Structure) -> tuple[Table, Bytes]:
+    rows = _table(max(structure.tags) + 1, TAG_WORDS)
+    rows[:, [KIND, ABOVE]] = UNKNOWN, -1
+    names = b""
+    for tsid, tag in structure.tags.items():
+        if tag.fragment or tsid == structure.root:
+            rows[tsid, KIND] = {"temporal": TEMPORAL, "event": EVENT}.get(tag.type or "", UNTIMED)
+        rows[tsid, [NAME_FROM, NAME_TO]] = len(names), len(names) + len(tag.name.encode())
+        names += tag.name.encode()
+        above = structure.parents[tsid]
+        rows[tsid, ABOVE] = above[0] if len(above) == 1 else -1
+    return rows, np.frombuffer(names or b" ", np.uint8)
+
+
+def _table(rows: int, words: int) -> Table:
+    return np.zeros((rows, words), np.int64)
+
+
+def _grown(array: Any, size: int) -> Any:
+    """An array with room for so many rows."""
+    if size <= len(array):
+        return array
+    made = np.zeros((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)
+    made[: len(array)] = array
+    return made
+
+
+def _power(size: int) -> int:
+    return 1 << max(7, (size - 1).bit_length())
+
+
+_MIX: Final = np.uint64(0x1E3779B97F4A7C15)
+_LOW: Final = np.uint64(0x3FFFFFFFFFFFFFFF)
+
+
+def _mixed(numbers: Any) -> Any:
+    """As :func:`~xstreamcast.run.continuous.columns.taking.mixed`."""
+    found = numbers.astype(np.uint64) & _LOW
+    found = (found * _MIX) & _LOW
+    found = ((found ^ (found >> np.uint64(29))) * _MIX) & _LOW
+    return (found ^ (found >> np.uint64(32))).astype(np.int64)
+
+
+def _stamps(slots: Any, tsids: Any, times: Any, versions: Any) -> Any:
+    return _mixed(_mixed(_mixed(slots) ^ times) ^ (versions * 1021 + tsids))
+
+
+def _slots(numbers: Any, size: int) -> Longs:
+    made: Longs = np.zeros(_power(size), np.int64)
+    _put_all(made, _mixed(numbers) & (len(made) - 1), np.arange(len(numbers)))
+    return made
+
+
+def _put_all(table: Longs, at: Any, values: Any) -> None:
+    """Put values where they belong, or behind what is there."""
+    mask = len(table) - 1
+    waiting, at = values + 1, at.copy()
+    while len(waiting):
+        free = table[at] == 0
+        _, firsts = np.unique(at, return_index=True)
+        chosen = np.zeros(len(at), np.bool_)
+        chosen[firsts] = True
+        chosen &= free
+        table[at[chosen]] = waiting[chosen]
+        waiting, at = waiting[~chosen], (at[~chosen] + 1) & mask

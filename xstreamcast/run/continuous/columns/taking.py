@@ -1,0 +1,445 @@
+"""T1 over columns: the changes of a batch, one after the other, change the tables of regions, fillings and holes.
+
+It is what :class:`~xstreamcast.cast.regions.Regions` does, for what is usual: fragments that are sent, sent again,
+replaced and removed, untimed, as versions or as events, each one element of its tag whose holes stand where the
+structure says. The pass stops at the first change that is anything else (*odd*).
+
+A filling that comes instead of another takes its slot: what it says is other, where it stands is not.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from xstreamcast.cast.columns import BEGIN as C_BEGIN
+from xstreamcast.cast.columns import DOC_FROM, DOC_TO, M_CONTEXT, M_END, M_REGION, M_START, M_TSID, NO_TIME, OPENED
+from xstreamcast.cast.columns import KIND as C_KIND
+from xstreamcast.cast.columns import REGION as C_REGION
+from xstreamcast.cast.columns import TARGET as C_TARGET
+from xstreamcast.cast.columns import TIME as C_TIME
+from xstreamcast.cast.columns import TO as C_TO
+from xstreamcast.cast.columns import TSID as C_TSID
+from xstreamcast.cast.columns import VERSION as C_VERSION
+from xstreamcast.model.time import START as BEGINNING
+from xstreamcast.native.kernel import I64, U8, Flags, I64x2, inner, kernel
+from xstreamcast.run.continuous.columns.layout import (
+    ABOVE,
+    AGAIN,
+    BEGIN,
+    BYTES,
+    CHANGED,
+    CHANGES,
+    COUNT,
+    DEAD,
+    DIGEST,
+    END,
+    ENDED,
+    EVENT,
+    FILL,
+    FILLINGS,
+    FIRST,
+    FLAGS,
+    FOR,
+    H_TSID,
+    HEAD,
+    HOLES,
+    KIND,
+    LOGGED,
+    NAME_FROM,
+    NAME_TO,
+    NEEDED,
+    NEXT,
+    NODE,
+    NOTHING,
+    NOW,
+    NOWHERE,
+    NUMBER,
+    OF,
+    OLDER,
+    PLACE,
+    REGIONS,
+    REMOVE,
+    REPEAT,
+    REPLACE,
+    SKIPPED,
+    SOUGHT,
+    START,
+    STAYS,
+    TEMPORAL,
+    TIE,
+    TIME,
+    TO,
+    TSID,
+    UNKNOWN,
+    UNTIMED,
+    VERSION,
+)
+
+_ROOT: Final = 0
+_MIX: Final = 0x1E3779B97F4A7C15
+_LOW: Final = 0x3FFFFFFFFFFFFFFF
+_DEEP: Final = 256
+"""Elements around a hole within its content."""
+
+
+@inner
+def mixed(number: int) -> int:
+    """A number scattered over 62 bits."""
+    number = ((number & _LOW) * _MIX) & _LOW
+    number = ((number ^ (number >> 29)) * _MIX) & _LOW
+    return number ^ (number >> 32)
+
+
+@inner
+def slot_of(number: int, places: Any, regions: Any, tally: Any) -> int:
+    """The slot of a region, a new one if it has none."""
+    mask = places.shape[0] - 1
+    at = mixed(number) & mask
+    while True:
+        slot = places[at] - 1
+        if slot < 0:
+            break
+        if regions[slot, NUMBER] == number:
+            return int(slot)
+        at = (at + 1) & mask
+    made = tally[REGIONS]
+    tally[REGIONS] = made + 1
+    places[at] = made + 1
+    regions[made, NUMBER] = number
+    regions[made, HEAD] = NOWHERE
+    regions[made, PLACE] = NOWHERE
+    regions[made, SOUGHT] = NOWHERE
+    return int(made)
+
+
+@inner
+def _known(number: int, places: Any, regions: Any) -> int:
+    """The slot of a region, or NOWHERE."""
+    mask = places.shape[0] - 1
+    at = mixed(number) & mask
+    while True:
+        slot = places[at] - 1
+        if slot < 0 or regions[slot, NUMBER] == number:
+            return int(slot)
+        at = (at + 1) & mask
+
+
+@inner
+def _stamp(slot: int, tsid: int, time: int, version: int) -> int:
+    return mixed(mixed(mixed(slot) ^ time) ^ (version * 1021 + tsid))
+
+
+@inner
+def _same_bytes(a: Any, i: int, b: Any, j: int, size: int) -> bool:
+    k = 0
+    while k < size and a[i + k] == b[j + k]:
+        k += 1
+    return k == size
+
+
+@inner
+def _is_name(b: Any, i: int, tag: int, tags: Any, names: Any) -> bool:
+    """Whether the name of an element is that of a tag."""
+    at = tags[tag, NAME_FROM]
+    size = tags[tag, NAME_TO] - at
+    if not _same_bytes(names, at, b, i, size):
+        return False
+    c = b[i + size]
+    return bool(c == 62 or c == 47 or c == 32 or (c >= 9 and c <= 13))
+
+
+@inner
+def _stand(b: Any, begin: int, marks: Any, first: int, end: int, tsid: int, tags: Any, names: Any, opened: Any) -> bool:
+    """Whether each hole of a content is where the structure says: in elements that are the tags around its own."""
+    i = begin
+    depth = 0
+    for m in range(first, end):
+        stop = marks[m, M_START]
+        while i < stop:
+            if b[i] != 60:
+                i += 1
+                continue
+            c = b[i + 1]
+            if c == 47:
+                depth -= 1
+                while b[i] != 62:
+                    i += 1
+                i += 1
+            elif c == 33 and b[i + 2] == 45:
+                i += 4
+                while not (b[i] == 45 and b[i + 1] == 45):
+                    i += 1
+                i += 3
+            elif c == 33:
+                i += 9
+                while not (b[i] == 93 and b[i + 1] == 93 and b[i + 2] == 62):
+                    i += 1
+                i += 3
+            elif c == 63:
+                i += 2
+                while not (b[i] == 63 and b[i + 1] == 62):
+                    i += 1
+                i += 2
+            else:
+                if depth >= _DEEP:
+                    return False
+                opened[depth] = i + 1
+                depth += 1
+                i += 1
+                quote = 0
+                while quote or b[i] != 62:
+                    c = b[i]
+                    if quote:
+                        if c == quote:
+                            quote = 0
+                    elif c == 34 or c == 39:
+                        quote = c
+                    i += 1
+                if b[i - 1] == 47:
+                    depth -= 1
+                i += 1
+        tag = tags[marks[m, M_TSID], ABOVE]
+        level = depth - 1
+        if level < 0:
+            return False
+        while level >= 0:
+            if tag < 0 or not _is_name(b, opened[level], tag, tags, names):
+                return False
+            if level == 0 and tag != tsid:
+                return False
+            tag = tags[tag, ABOVE]
+            level -= 1
+        i = marks[m, M_END]
+    return True
+
+
+@inner
+def _usual(
+    b: Any, changes: Any, k: int, marks: Any, offsets: Any, plain: Any, tsid: int, tags: Any, names: Any, opened: Any
+) -> bool:
+    """Whether a content is one element of its tag, in no namespace, with holes where the structure has them."""
+    first, end = offsets[k], offsets[k + 1]
+    begin, to = changes[k, C_BEGIN], changes[k, C_TO]
+    if changes[k, OPENED] == 0 or first == end or marks[first, M_REGION] >= 0:
+        return False
+    if marks[first, M_START] != begin or marks[first, M_END] != to or not _is_name(b, begin + 1, tsid, tags, names):
+        return False
+    for m in range(first, end):
+        if not plain[marks[m, M_CONTEXT]]:
+            return False
+        if m > first:
+            tag = marks[m, M_TSID]
+            if marks[m, M_REGION] <= _ROOT or tag < 0 or tag >= tags.shape[0] or tags[tag, KIND] == UNKNOWN:
+                return False
+    return end == first + 1 or _stand(b, begin, marks, first + 1, end, tsid, tags, names, opened)
+
+
+@inner
+def _say(
+    f: int, b: Any, changes: Any, k: int, marks: Any, offsets: Any, places: Any, regions: Any, fillings: Any,
+    holes: Any, arena: Any, tally: Any,
+) -> None:  # fmt: skip
+    """A filling says what a change says."""
+    begin, to = changes[k, C_BEGIN], changes[k, C_TO]
+    at = tally[BYTES]
+    for i in range(to - begin):
+        arena[at + i] = b[begin + i]
+    tally[BYTES] = at + to - begin
+    tally[DEAD] += fillings[f, TO] - fillings[f, BEGIN]
+    fillings[f, BEGIN] = at
+    fillings[f, TO] = at + to - begin
+    fillings[f, FLAGS] &= ~ENDED
+    h = tally[HOLES]
+    fillings[f, FIRST] = h
+    fillings[f, COUNT] = offsets[k + 1] - offsets[k] - 1
+    for m in range(offsets[k] + 1, offsets[k + 1]):
+        holes[h, FOR] = slot_of(marks[m, M_REGION], places, regions, tally)
+        holes[h, START] = marks[m, M_START] - begin
+        holes[h, END] = marks[m, M_END] - begin
+        holes[h, H_TSID] = marks[m, M_TSID]
+        h += 1
+    tally[HOLES] = h
+
+
+@inner
+def _made(slot: int, tsid: int, time: int, regions: Any, fillings: Any, tally: Any) -> int:
+    """One more filling of a region, without a content."""
+    f = tally[FILLINGS]
+    tally[FILLINGS] = f + 1
+    fillings[f, OF] = slot
+    fillings[f, NEXT] = regions[slot, HEAD]
+    regions[slot, HEAD] = f
+    fillings[f, TSID] = tsid
+    fillings[f, VERSION] = -1
+    fillings[f, TIME] = time
+    fillings[f, BEGIN] = 0
+    fillings[f, TO] = 0
+    fillings[f, FIRST] = 0
+    fillings[f, COUNT] = 0
+    fillings[f, FLAGS] = ENDED
+    fillings[f, DIGEST] = 0
+    fillings[f, NODE] = NOWHERE
+    return int(f)
+
+
+@inner
+def _log(code: int, k: int, f: int, log: Any, tally: Any) -> None:
+    at = tally[LOGGED]
+    log[at, 0] = code
+    log[at, 1] = k
+    log[at, 2] = f
+    tally[LOGGED] = at + 1
+
+
+@inner
+def _end(f: int, fillings: Any, tally: Any) -> None:
+    """The life of a filling ends."""
+    tally[DEAD] += fillings[f, TO] - fillings[f, BEGIN]
+    fillings[f, BEGIN] = fillings[f, TO] = 0
+    fillings[f, COUNT] = 0
+    fillings[f, FLAGS] |= ENDED
+
+
+@kernel
+def take(
+    b: U8,
+    changes: I64x2,
+    first: int,
+    odd: Flags,
+    marks: I64x2,
+    offsets: I64,
+    plain: Flags,
+    root: int,
+    tags: I64x2,
+    names: U8,
+    places: I64,
+    stamps: I64,
+    regions: I64x2,
+    fillings: I64x2,
+    holes: I64x2,
+    arena: U8,
+    changed: I64,
+    log: I64x2,
+    skipped: I64,
+    opened: I64,
+    tally: I64,
+) -> int:
+    """Take in the changes from ``first`` on; the number of the one that is odd, or how many there are."""
+    for k in range(first, changes.shape[0]):
+        kind, number, tsid = changes[k, C_KIND], changes[k, C_REGION], changes[k, C_TSID]
+        version, time = changes[k, C_VERSION], changes[k, C_TIME]
+        removes = kind == REMOVE
+        if not (removes or kind in (FILL, REPEAT, REPLACE)) or odd[k]:
+            return k
+        if changes[k, C_TARGET] >= 0 or changes[k, DOC_TO] > changes[k, DOC_FROM]:
+            return k
+        slot = NOWHERE
+        if tsid < 0:
+            if number == _ROOT:
+                tsid = root
+            elif removes:
+                slot = _known(number, places, regions)
+                if slot < 0 or regions[slot, HEAD] < 0:
+                    if version >= 0:
+                        return k
+                    _log(NOTHING, k, NOWHERE, log, tally)
+                    continue
+                tsid = fillings[regions[slot, HEAD], TSID]
+            else:
+                return k
+        if tsid >= tags.shape[0] or tags[tsid, KIND] == UNKNOWN:
+            return k
+        how = tags[tsid, KIND]
+        if tags[tsid, NEEDED] == 0:
+            skipped[tally[SKIPPED]] = k
+            tally[SKIPPED] += 1
+            if time != NO_TIME and time > tally[NOW]:
+                tally[NOW] = time
+            continue
+        if number == _ROOT and tsid != root:
+            return k
+        if not removes and not _usual(b, changes, k, marks, offsets, plain, tsid, tags, names, opened):
+            return k
+        if how == EVENT and kind == REPLACE:
+            return k
+        slot = _known(number, places, regions)
+        head = NOWHERE if slot < 0 else regions[slot, HEAD]
+        if head >= 0 and fillings[head, TSID] != tsid:
+            return k
+        if removes:
+            if head < 0 and version < 0 and not (how != UNTIMED and time != NO_TIME):
+                _log(NOTHING, k, NOWHERE, log, tally)
+                continue
+            if how == EVENT:
+                _log(STAYS, k, NOWHERE, log, tally)
+                if time != NO_TIME and time > tally[NOW]:
+                    tally[NOW] = time
+                continue
+        if slot < 0:
+            slot = slot_of(number, places, regions, tally)
+        at = time if time != NO_TIME else BEGINNING
+        if removes and how == TEMPORAL and time == NO_TIME:
+            at = tally[NOW]
+        known = NOWHERE
+        place = 0
+        if how == UNTIMED:
+            known = head
+        else:
+            mask = stamps.shape[0] - 1
+            place = _stamp(slot, tsid, at, (version if version > 0 else 0) if how == EVENT else 0) & mask
+            tied = NOWHERE
+            while stamps[place]:
+                f = stamps[place] - 1
+                if fillings[f, OF] == slot and fillings[f, TIME] == at and fillings[f, TSID] == tsid:
+                    if how == TEMPORAL:
+                        known = f
+                        break
+                    size = changes[k, C_TO] - changes[k, C_BEGIN]
+                    mine = version if version > 0 else 0
+                    its = fillings[f, VERSION] if fillings[f, VERSION] > 0 else 0
+                    if mine == its:
+                        if fillings[f, TO] - fillings[f, BEGIN] == size and _same_bytes(
+                            arena, fillings[f, BEGIN], b, changes[k, C_BEGIN], size
+                        ):
+                            known = f
+                            break
+                        tied = f
+                place = (place + 1) & mask
+            if tied >= 0 and known < 0:
+                _log(TIE, k, tied, log, tally)
+        if time != NO_TIME and time > tally[NOW]:
+            tally[NOW] = time
+        if how == EVENT and known >= 0:
+            continue
+        if known >= 0:
+            its = fillings[known, VERSION]
+            alive = fillings[known, FLAGS] & ENDED == 0
+            if version >= 0 and its >= 0 and version < its:
+                if not removes or how == UNTIMED:
+                    _log(OLDER, k, known, log, tally)
+                continue
+            if not removes and alive:
+                size = changes[k, C_TO] - changes[k, C_BEGIN]
+                if fillings[known, TO] - fillings[known, BEGIN] == size and _same_bytes(
+                    arena, fillings[known, BEGIN], b, changes[k, C_BEGIN], size
+                ):
+                    if version >= 0:
+                        fillings[known, VERSION] = version
+                    continue
+                if kind != REPLACE and (version < 0 or version == its):
+                    _log(AGAIN, k, known, log, tally)
+        else:
+            known = _made(slot, tsid, at, regions, fillings, tally)
+            if how != UNTIMED:
+                stamps[place] = known + 1
+        if version >= 0:
+            fillings[known, VERSION] = version
+        if removes:
+            _end(known, fillings, tally)
+        else:
+            _say(known, b, changes, k, marks, offsets, places, regions, fillings, holes, arena, tally)
+        if fillings[known, FLAGS] & CHANGED == 0:
+            fillings[known, FLAGS] |= CHANGED
+            changed[tally[CHANGES]] = known
+            tally[CHANGES] += 1
+    return int(changes.shape[0])
