@@ -15,9 +15,10 @@ from gated import Gated
 from motion_streams import FRAUD, LIMITS, MAXED_OUT
 
 from xstreamcast.generate.credit import GENERATOR
+from xstreamcast.spark.cluster import short_lived
 from xstreamcast.spark.motion import association_buckets
 from xstreamcast.spark.motion.continuous_query import Motion, continuous, continuous_many
-from xstreamcast.spark.session import SHORT_LIVED, session, shut_down
+from xstreamcast.spark.session import session, shut_down
 
 
 def main(master: str, feed: str, folder: Path, spread: bool = False) -> None:
@@ -28,7 +29,7 @@ def main(master: str, feed: str, folder: Path, spread: bool = False) -> None:
     scratch = folder / "spark"
     scratch.mkdir(exist_ok=True)
     settings: dict[str, Any] = {"spark.executor.memory": "512m", "spark.executorEnv.GATES": os.environ["GATES"]}
-    spark = session(master=master, scratch=scratch, **SHORT_LIVED, **settings)
+    spark = session(master=master, scratch=scratch, **short_lived(), **settings)
     try:
         if spread:
             in_buckets(spark, feed, folder)

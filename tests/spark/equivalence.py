@@ -364,10 +364,11 @@ CASES: Mapping[str, Sequence[Case]] = {"here": [*_here()], "local[2]": [*_local(
 
 
 def main(master: str, folder: Path) -> None:
-    from xstreamcast.spark.session import SHORT_LIVED, session, shut_down
+    from xstreamcast.spark.cluster import short_lived
+    from xstreamcast.spark.session import session, shut_down
 
     settings: dict[str, Any] = {"spark.executor.memory": "512m", "spark.sql.shuffle.partitions": "2"}
-    spark = session("equivalence", master, scratch=folder / "spark", **SHORT_LIVED, **settings)
+    spark = session("equivalence", master, scratch=folder / "spark", **short_lived(), **settings)
     try:
         engine = OnSpark(spark, CASES["cluster"], folder)
         answers = [engine.answers(case.query, case.given) for case in engine.cases]

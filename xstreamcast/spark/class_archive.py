@@ -8,6 +8,7 @@ takes it. Java itself leaves an archive alone that does not fit it, or the jar f
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from hashlib import sha256
@@ -20,20 +21,27 @@ _STREAM: Final = '<stream:filler id="0"><r><a>2</a><a>1</a></r></stream:filler><
 
 
 def kept() -> Path:
-    """The file of the classes, whether it is there or not: one for each Java and each PySpark."""
+    """The file of the classes, whether it is there or not: one for each Java and each home of Spark's."""
     import pyspark
 
+    from xstreamcast.spark.home import home_path
     from xstreamcast.spark.java import find_java
 
     release = find_java().home / "release"
     state = release.read_bytes() if release.exists() else b""
-    name = f"{pyspark.__version__}-{sha256(state).hexdigest()[:12]}"
+    name = f"{pyspark.__version__}-{sha256(state + bytes(home_path())).hexdigest()[:12]}"
     return Path(sys.prefix, "share", "xstreamcast", f"spark-classes-{name}.jsa")
 
 
 def java_options() -> list[str]:
     """What a Java that is to run Spark is told of the archive: nothing where there is none."""
     return [f"-XX:SharedArchiveFile={kept()}", *_QUIET.split()] if kept().exists() else []
+
+
+def class_path(home: Path) -> str:
+    """Spark's class path, as its start scripts have it: with another one Java would not take the archive."""
+    first = [str(jar) for jar in (home / "jars").glob("slf4j-api-*.jar")]
+    return os.pathsep.join([str(home / "conf"), *first, str(home / "jars" / "*")])
 
 
 def write(path: Path) -> None:

@@ -18,10 +18,10 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from xstreamcast.errors import error
-from xstreamcast.spark.session import LOOPBACK
+from xstreamcast.spark.session import LOOPBACK, SHORT_LIVED
 
 _PATIENCE: Final = 120.0
 """Seconds that a process may take to begin."""
@@ -67,15 +67,17 @@ class Cluster:
     def _launch(self, name: str, *options: str) -> None:
         import pyspark
 
+        from xstreamcast.spark.class_archive import class_path, java_options
+        from xstreamcast.spark.home import home as spark_home
         from xstreamcast.spark.java import find_java
 
-        home = Path(pyspark.__file__).parent
+        home = spark_home() or Path(pyspark.__file__).parent
         kind = "master.Master" if name == "master" else "worker.Worker"
         settings = self.folder / "log4j2.properties"
         settings.write_text(_LOGGING)
         command = [
-            str(find_java().home / "bin" / "java"), "-cp", str(home / "jars" / "*"), "-Xmx512m",
-            "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+            str(find_java().home / "bin" / "java"), "-cp", class_path(home), "-Xmx512m",
+            "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *java_options(),
             f"-Dlog4j2.configurationFile={settings.as_uri()}", f"org.apache.spark.deploy.{kind}",
             "--host", LOOPBACK, "--webui-port", "0", *options,
         ]  # fmt: skip
@@ -131,6 +133,14 @@ appender.console.target = SYSTEM_ERR
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{1}
 """
+
+
+def short_lived() -> dict[str, Any]:
+    """:data:`~xstreamcast.spark.session.SHORT_LIVED`, for a cluster on this machine: executors too take the archive."""
+    from xstreamcast.spark.class_archive import java_options
+
+    executors = "spark.executor.extraJavaOptions"
+    return {**SHORT_LIVED, executors: " ".join([SHORT_LIVED[executors], *[f'"{one}"' for one in java_options()]])}
 
 
 def _scala_version(home: Path) -> str:

@@ -82,7 +82,7 @@ def session(
 
     running = SparkSession.getActiveSession()
     if running is None:
-        _prepare_environment()
+        _prepare_environment(master)
     builder = SparkSession.builder.appName(app).master(master)
     settings = {**DEFAULTS, **({"spark.ui.port": "0"} if ui else {"spark.ui.enabled": "false"})}
     java_options = ""
@@ -131,11 +131,14 @@ def _log_settings(level: str) -> Iterator[str]:
         yield f"-Dlog4j2.configurationFile={settings.as_uri()}"
 
 
-def _prepare_environment() -> None:
+def _prepare_environment(master: str) -> None:
     """What the Java process and the Python workers inherit."""
+    from xstreamcast.spark.home import home
     from xstreamcast.spark.java import find_java
 
     os.environ["JAVA_HOME"] = str(find_java().home)
+    if master.startswith(("local", "spark:")) and (found := home()):  # other clusters are sent archives from the home
+        os.environ["SPARK_HOME"] = str(found)
     os.environ["SPARK_LOCAL_IP"] = LOOPBACK
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     # The workers unpickle our classes by name, so they must find the package this process runs.
