@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -69,6 +70,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Side by side, the longest pieces of work come first, so that no processor waits for the last of them."""
     if hasattr(config, "workerinput"):
         items.sort(key=_rank)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay to the end: to look through them for garbage took a fifth of the time of a run."""
+    gc.collect()
+    gc.freeze()
 
 
 def _rank(item: pytest.Item) -> int:

@@ -40,6 +40,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, Any]]:
     return result
 
 
+@pytest.mark.xdist_group("seeds")  # the processes run once
 @pytest.mark.parametrize("seed", [22, 1, 13])
 def test_what_is_told_is_the_same_under_every_hash_seed(told: dict[int, dict[str, Any]], seed: int) -> None:
     assert told[seed].keys() == told[0].keys()
