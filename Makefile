@@ -26,8 +26,10 @@ demo: $(VENV)/.spark
 
 test: $(VENV)/.spark $(VENV)/.test
 	@$(BIN)/python -m xstreamcast.spark.java >/dev/null
-	@$(BIN)/python -m xstreamcast.spark.class_archive >$(VENV)/spark-classes.log 2>&1 || (cat $(VENV)/spark-classes.log; exit 1)
-	@$(BIN)/python -m xstreamcast.native
+	@$(BIN)/python -m xstreamcast.native & compiling=$$!; \
+		$(BIN)/python -m xstreamcast.spark.class_archive >$(VENV)/spark-classes.log 2>&1 \
+		|| { cat $(VENV)/spark-classes.log; wait $$compiling; exit 1; }; \
+		wait $$compiling
 	$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder --durations=25 $(ARGS)
 
 cluster-demo: $(VENV)/.spark $(VENV)/auction.xml

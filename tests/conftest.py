@@ -74,13 +74,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Thousands of tests stay to the end: to look through them for garbage took a fifth of the time of a run."""
+    """Thousands of tests stay to the end, and so does most of what each makes until that ends: to look through all of
+    it for garbage, again and again, took a fifth of the time of a run. So it is done as seldom as the command does."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, *gc.get_threshold()[1:])
+
+
+def pytest_unconfigure() -> None:
+    """… and goes then: some libraries complain of what is left when the process ends."""
+    gc.unfreeze()
 
 
 def _rank(item: pytest.Item) -> int:
-    """Who shares something that takes long to start, then who starts such a thing for itself, then all others."""
+    """Who shares something that takes long to start, then who takes long or starts such a thing, then all others."""
     if item.get_closest_marker("xdist_group"):
         return 0
-    return 1 if item.get_closest_marker("spark") else 2
+    return 1 if item.get_closest_marker("spark") or item.get_closest_marker("long") else 2

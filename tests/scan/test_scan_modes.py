@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.long
+
 HERE = Path(__file__).parent
 CHECKED = [
     "test_scan_corpus.py",
