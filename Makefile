@@ -8,16 +8,17 @@ BIN    := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo test law lint bench qt3 clean
+.PHONY: help demo cluster-demo test law lint bench qt3 wheel clean
 
 help:            ## this text
 	@echo "make demo    the main job: a bank publishes to a server, Spark reads it there, alerts live; ends by itself"
 	@echo "make cluster-demo   a query on a Spark cluster of three processes on this machine"
 	@echo "make test    all tests"
 	@echo "make law     the law on thousands of random streams, Saxon at every prefix (N=how many)"
-	@echo "make lint    ruff and mypy --strict, over tests, bench and tools too"
+	@echo "make lint    ruff, the format of the code, mypy --strict; tests, bench and tools too"
 	@echo "make bench   figures, beside other tools in the same run (ARGS=--quick: a tenth of the size)"
 	@echo "make qt3     scores on the W3C suite: QT3=folder of the suite, RUNNER=its runner"
+	@echo "make wheel   the package as a wheel in dist/, with the kernels' code for machines such as this"
 	@echo "make clean   remove the environment and caches"
 
 demo: $(VENV)/.spark
@@ -46,6 +47,7 @@ law: $(VENV)/.spark $(VENV)/.test
 
 lint: $(VENV)/.spark $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/python tools/types_and_order.py
 
 bench: $(VENV)/.spark $(VENV)/.test
@@ -54,8 +56,15 @@ bench: $(VENV)/.spark $(VENV)/.test
 qt3: $(VENV)/.spark $(VENV)/.test
 	$(BIN)/python tools/support.py $(QT3) $(or $(RUNNER),$(QT3)/runner.py)
 
+# Code that comes with the package is used where the processor and the versions of Numba and LLVM are the same.
+wheel: $(VENV)/.spark $(VENV)/.test
+	@rm -rf build dist
+	@XCAST_CACHE=xstreamcast/native/objects $(BIN)/python -m xstreamcast.native
+	@$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+	@ls dist
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	rm -rf $(VENV) build dist xstreamcast/native/objects .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
 
 # One stamp per set of packages: made once, and again when pyproject.toml changes.
 $(VENV)/.python:
