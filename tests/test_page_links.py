@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", ROOT / "examples" / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        ROOT / "examples" / "README.md",
+        ROOT / "editors" / "README.md",
+        *(ROOT / "docs").rglob("*.md"),
+    ]
+)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _CODE = re.compile(r"```.*?```", re.DOTALL)
 _NAME = re.compile(r"`([A-Z]\w*)(?:\.(\w+))?`")
