@@ -64,6 +64,7 @@ _HOMES: Final = {
     "continuous": "xstreamcast.run.continuous.query",
     "continuous_many": "xstreamcast.run.continuous.query",
     "explain": "xstreamcast.plan.explain.explanation",
+    "load_ipython_extension": "xstreamcast.notebook.magic",
     "fragment": "xstreamcast.cast",
     "infer_structure": "xstreamcast.cast",
     "limit_depth": "xstreamcast.model.depth",

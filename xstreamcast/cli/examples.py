@@ -11,7 +11,7 @@ from xstreamcast.cli.options import Argument
 def examples_command(
     folder: Annotated[Path, Argument(metavar="FOLDER", help="A folder that is not there yet.")] = Path("examples"),
 ) -> None:
-    """Copy the examples that come with the package to a folder: streams, feeds, queries.
+    """Copy the examples that come with the package to a folder: streams, feeds, queries, notebooks.
 
     The documentation's commands name them as examples/…, which is also the folder's name by default.
 

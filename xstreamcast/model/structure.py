@@ -176,6 +176,11 @@ class Structure:
                 return False
         return True
 
+    def _repr_html_(self) -> str:
+        from xstreamcast.notebook.render import structure_html
+
+        return structure_html(self)
+
 
 def parse_structure(
     text: str | bytes, source: str = "structure", namespaces: Mapping[str, str] | None = None

@@ -431,6 +431,11 @@ class Query:
     def __repr__(self) -> str:
         return f"<Query {' '.join(self.text.split())[:60]}>"
 
+    def _repr_html_(self) -> str:
+        from xstreamcast.notebook.render import query_html
+
+        return query_html(self)
+
 
 def _looked_at(query: Query, context: Any) -> Path | None:
     """The file that is the context item of a query which looks at it."""

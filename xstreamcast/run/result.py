@@ -277,22 +277,32 @@ class Result(Iterable[Item]):
     def __reduce__(self) -> tuple[Any, ...]:
         return _result, (self._source, self.items(), self.warnings)
 
+    def first(self, count: int) -> tuple[list[Item], str]:
+        """The first items, and how many there are as far as it is known: no more than one further is computed."""
+        while len(self._items) <= count and self._more():
+            pass
+        known = len(self._items)
+        more = self._rest is not None
+        return self._items[:count], f"{count} items and more" if more else f"{known} item{'' if known == 1 else 's'}"
+
     def __repr__(self) -> str:
-        """The first items; no more than these are computed for it."""
         from xstreamcast.model.serialise import serialise
 
-        while len(self._items) <= _SHOWN and self._more():
-            pass
+        items, known = self.first(_SHOWN)
         shown = []
-        for item in self._items[:_SHOWN]:
+        for item in items:
             text = serialise([item], method="adaptive")
             line = text if len(text) <= 100 else text[:99] + "…"
             shown.append("  " + line.replace("\n", " "))
         count = len(self._items)
         if count > _SHOWN:
             shown.append("  …" if self._rest is not None else f"  … {count - _SHOWN} more")
-        known = f"{_SHOWN} items and more" if self._rest is not None else f"{count} item{'' if count == 1 else 's'}"
         return "\n".join([f"<Result: {known}>", *shown])
+
+    def _repr_html_(self) -> str:
+        from xstreamcast.notebook.render import result_html
+
+        return result_html(self)
 
 
 def _result(source: Query, items: list[Item], warnings: tuple[str, ...]) -> Result:

@@ -86,6 +86,11 @@ class Explanation:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        from xstreamcast.notebook.render import explanation_html
+
+        return explanation_html(self)
+
 
 def explain(
     text: str,

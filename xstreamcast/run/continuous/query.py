@@ -14,7 +14,7 @@ after <title>T</title>
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -188,6 +188,7 @@ class ContinuousQuery(Tabled, Fed):
         self._pending: list[Emitted] = []
         self._untold = False
         self._listeners: list[tuple[ContinuousQuery, str]] = []
+        self._views: list[Callable[[], None]] = []
         self.seq = 0
         """The number of the last row that has been told."""
         self._known: object = None
@@ -269,6 +270,10 @@ class ContinuousQuery(Tabled, Fed):
         if other._output is not None:
             changes = [emitted.change for emitted in other._up_to_date().snapshot()]
             self.inflow.feed_many([*([other.structure] if other.structure is not None else ()), *changes], stream)
+
+    def on_change(self, view: Callable[[], None]) -> None:
+        """Call something whenever the answer has changed: a picture of it that is to be drawn again."""
+        self._views.append(view)
 
     # ---------------------------------------------------------------------------------------------- the answer
 
@@ -498,6 +503,18 @@ class ContinuousQuery(Tabled, Fed):
         items = self._announced.ahead_of([one.change for one in emitted])
         for listener, stream in self._listeners:
             listener.inflow.feed_many(items, stream)
+        for view in self._views:
+            view()
 
     def __repr__(self) -> str:
         return f"<ContinuousQuery {' '.join(self.query.text.split())[:60]}>"
+
+    def _repr_html_(self) -> str:
+        from xstreamcast.notebook.render import continuous_html
+
+        return continuous_html(self)
+
+    def _ipython_display_(self) -> None:
+        from xstreamcast.notebook.live import show
+
+        show(self)
