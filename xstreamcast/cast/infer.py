@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, Final, cast
@@ -202,6 +203,24 @@ def infer_structure(
     if structure is None:
         raise error("XSC0041", "no document to infer a structure from", hint="give a file, or - for standard input")
     return structure if fragments is None else choose_fragments(structure, fragments)
+
+
+def structure_of_beginning(source: Given, limit: int = 1 << 20) -> Structure | None:
+    """The structure of a document as far as its first bytes show it; None if they show nothing."""
+    summary = _Summary()
+    name = source_name(readable(source))
+
+    def beginning() -> Iterator[bytes]:
+        left = limit
+        for chunk in plain_xml(readable(source)):
+            yield chunk[:left]
+            left -= len(chunk)
+            if left <= 0:
+                return
+
+    with suppress(XStreamError):  # it ends where nothing ends
+        summary.read(beginning(), name, lambda _: None)
+    return None if summary.root is None else summary.structure()
 
 
 def choose_fragments(structure: Structure, fragments: str) -> Structure:

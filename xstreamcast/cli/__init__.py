@@ -12,7 +12,7 @@ from typing import Any, Final
 
 COMMANDS: Final[tuple[str, ...]] = (
     "structure", "fragment", "materialise", "feed", "generate", "query", "watch", "serve", "listen", "explain",
-    "translate", "parse", "demo", "examples", "completion",
+    "shell", "translate", "parse", "demo", "examples", "completion",
 )  # fmt: skip
 """Each is ``NAME_command`` in the file of its name; the order is that of the help text."""
 
