@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo test law lint bench qt3 wheel clean
+.PHONY: help demo cluster-demo test law lint bench qt3 docs wheel clean
 
 help:            ## this text
 	@echo "make demo    the main job: a bank publishes to a server, Spark reads it there, alerts live; ends by itself"
@@ -18,6 +18,7 @@ help:            ## this text
 	@echo "make lint    ruff, the format of the code, mypy --strict; tests, bench and tools too"
 	@echo "make bench   figures, beside other tools in the same run (ARGS=--quick: a tenth of the size)"
 	@echo "make qt3     scores on the W3C suite: QT3=folder of the suite, RUNNER=its runner"
+	@echo "make docs    the documentation site, in site/"
 	@echo "make wheel   the package as a wheel in dist/, with the kernels' code for machines such as this"
 	@echo "make clean   remove the environment and caches"
 
@@ -56,6 +57,10 @@ bench: $(VENV)/.spark $(VENV)/.test
 qt3: $(VENV)/.spark $(VENV)/.test
 	$(BIN)/python tools/support.py $(QT3) $(or $(RUNNER),$(QT3)/runner.py)
 
+docs: $(VENV)/.spark $(VENV)/.docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "the site is in site/: open site/index.html"
+
 # Code that comes with the package is used where the processor and the versions of Numba and LLVM are the same.
 wheel: $(VENV)/.spark $(VENV)/.test
 	@rm -rf build dist
@@ -64,7 +69,7 @@ wheel: $(VENV)/.spark $(VENV)/.test
 	@ls dist
 
 clean:
-	rm -rf $(VENV) build dist xstreamcast/native/objects .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	rm -rf $(VENV) build dist site xstreamcast/native/objects .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
 
 # One stamp per set of packages: made once, and again when pyproject.toml changes.
 $(VENV)/.python:
@@ -77,6 +82,10 @@ $(VENV)/.spark: $(VENV)/.python pyproject.toml
 
 $(VENV)/.test: $(VENV)/.python pyproject.toml
 	@$(BIN)/python tools/environment.py install test "what the tests need: about 130 MB to load, 400 MB on disk"
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.python pyproject.toml
+	@$(BIN)/python tools/environment.py install docs "MkDocs and its theme: about 15 MB to load, 60 MB on disk"
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.python pyproject.toml

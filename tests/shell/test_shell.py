@@ -221,6 +221,12 @@ def test_what_is_piped_in_and_fails_is_told_by_the_exit_code(here: Path) -> None
     assert done.stderr.startswith("XPST0003 query:1:6")
 
 
+def test_who_reads_the_output_may_leave(here: Path) -> None:
+    command = f"printf '1 to 200000\n2\n' | {sys.executable} -m xstreamcast shell | head -1"
+    done = subprocess.run(["bash", "-c", command], cwd=here, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("1\n", "")
+
+
 def test_entries_are_no_document(here: Path) -> None:
     command = [sys.executable, "-m", "xstreamcast", "shell"]
     done = subprocess.run(command, cwd=here, input="count(//a)\n1\n", capture_output=True, text=True, check=False)

@@ -205,7 +205,7 @@ def infer_structure(
     return structure if fragments is None else choose_fragments(structure, fragments)
 
 
-def structure_of_beginning(source: Given, limit: int = 1 << 20) -> Structure | None:
+def structure_of_beginning(source: Given, limit: int = 1 << 23) -> Structure | None:
     """The structure of a document as far as its first bytes show it; None if they show nothing."""
     summary = _Summary()
     name = source_name(readable(source))

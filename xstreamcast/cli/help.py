@@ -21,8 +21,8 @@ def show_command(name: str, command: Callable[..., None]) -> None:
     console = _console()
     _head(console, usage(name, command), paragraphs(command))
     known = parameters(command)
-    _panel(console, "Arguments", [(one.place, "", _described(one)) for one in known if not one.names])
-    options = [(_names(one), "" if one.flag else one.metavar, _described(one)) for one in known if one.names]
+    _panel(console, "Arguments", [(one.place, "", described(one)) for one in known if not one.names])
+    options = [(option_names(one), "" if one.flag else one.metavar, described(one)) for one in known if one.names]
     _panel(console, "Options", [*options, (", ".join(reversed(HELP)), "", "Show this message and exit.")])
 
 
@@ -72,11 +72,13 @@ def _panel(console: Console, title: str, rows: list[tuple[str, str, str]]) -> No
     console.print(Panel(table, title=title, title_align="left", border_style="dim", box=box.ROUNDED))
 
 
-def _names(one: Parameter) -> str:
+def option_names(one: Parameter) -> str:
+    """All names of an option, that which sets it back included."""
     return ", ".join([*one.names, *([one.off] if one.off else [])])
 
 
-def _described(one: Parameter) -> str:
+def described(one: Parameter) -> str:
+    """What is said of a parameter, with its default."""
     notes = []
     if one.declared.envvar:
         notes.append(f"env: {one.declared.envvar}")

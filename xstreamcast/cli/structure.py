@@ -9,7 +9,7 @@ from xstreamcast.cli.options import Argument, Option
 
 
 def structure_command(
-    documents: Annotated[list[str], Argument(metavar="DOC…", help="XML documents, or one .dtd; - is stdin.")],
+    documents: Annotated[list[str], Argument(metavar="DOC", help="XML documents, or one .dtd; - is stdin.")],
     fragment: Annotated[
         str | None,
         Option(metavar="TAG[:TYPE],…", help="Which tags become fragments: names or paths, with a type."),

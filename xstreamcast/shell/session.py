@@ -58,6 +58,8 @@ class Session:
             self._failed(str(fault))
         except WrongCall as fault:
             self._failed(str(fault))
+        except BrokenPipeError:  # who reads our output has seen enough
+            raise
         except OSError as fault:
             self._failed(fault.strerror or str(fault))
         finally:
