@@ -83,9 +83,8 @@ class Reader:
             (programs / name).write_text(script)
             (programs / name).chmod(0o755)
         (folder / "examples").symlink_to(ROOT / "examples")
-        self.environment = {
-            **os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "COLUMNS": "100",
-        }  # fmt: skip
+        path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+        self.environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
 
     def follow(self, page: str) -> list[tuple[Step, str]]:
         """The steps whose output is another than the page shows, each with what it was."""
@@ -117,7 +116,8 @@ class Reader:
         self.going.append(process)
         until = time.monotonic() + PATIENCE
         while not told.read_bytes().endswith(b"\n"):
-            assert process.poll() is None and time.monotonic() < until, f"{command} says nothing"
+            assert process.poll() is None, f"{command} has ended"
+            assert time.monotonic() < until, f"{command} says nothing"
             time.sleep(0.02)
         return self._here(told.read_text())
 
