@@ -133,6 +133,11 @@ def test_it_runs_where_only_what_it_declares_is(installed: Path, tmp_path: Path)
     assert table.splitlines() == ["price", "9", "90"]
 
 
+def test_pygments_finds_the_lexer_where_the_wheel_is_installed(installed: Path, tmp_path: Path) -> None:
+    told = "from pygments.lexers import get_lexer_by_name; print(get_lexer_by_name('xcql').name)"
+    assert ran(installed / "python", "-c", told, cwd=tmp_path) == "XCQL\n"
+
+
 def test_what_an_extra_brings_is_asked_for_by_name(installed: Path, tmp_path: Path) -> None:
     command = [str(installed / "xcast"), "serve", "--help"]
     assert ran(*command, cwd=tmp_path)

@@ -6,7 +6,7 @@ from typing import Final
 
 STYLE: Final = """<style>
 .xcast { font-size: 13px; line-height: 1.45; }
-.xcast table { border-collapse: collapse; margin: .3em 0; }
+.xcast table { border-collapse: collapse; margin: .3em 0; font-size: inherit; }
 .xcast th, .xcast td { text-align: left; padding: 2px 10px; border-bottom: 1px solid rgba(128,128,128,.25); }
 .xcast th { font-weight: 600; border-bottom-width: 2px; }
 .xcast td.n { text-align: right; font-variant-numeric: tabular-nums; }
