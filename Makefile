@@ -63,8 +63,8 @@ docs: $(VENV)/.spark $(VENV)/.docs
 
 # Code that comes with the package is used where the processor and the versions of Numba and LLVM are the same.
 wheel: $(VENV)/.spark $(VENV)/.test
-	@rm -rf build dist
-	@XCAST_CACHE=xstreamcast/native/objects $(BIN)/python -m xstreamcast.native
+	@rm -rf build dist xstreamcast/native/objects
+	@$(BIN)/python -m xstreamcast.native xstreamcast/native/objects
 	@$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 	@ls dist
 

@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 from cells import Shell, shell
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.terminal.interactiveshell import TerminalInteractiveShell
+from traitlets.config import Config
 
 import xstreamcast
 from xstreamcast import Fill, Replace
@@ -201,6 +204,19 @@ def test_changes_between_cells_are_drawn_by_the_loop() -> None:
     with shell() as made:
         html, pictures = asyncio.run(going_on())
     assert ("v2" in html, "v1" in html, pictures) == (True, False, 1)
+
+
+def test_in_a_terminal_a_query_says_what_it_is_and_is_not_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    config = Config({"HistoryManager": {"enabled": False}, "TerminalInteractiveShell": {"simple_prompt": True}})
+    InteractiveShell.clear_instance()
+    made = TerminalInteractiveShell.instance(config=config)
+    try:
+        made.user_ns["q"] = query = xstreamcast.continuous('count(stream("s")//a)')
+        made.run_cell("q", store_history=False).raise_error()
+        query.feed(Fill(region=0, content=b"<r><a/></r>"))
+    finally:
+        TerminalInteractiveShell.clear_instance()
+    assert capsys.readouterr().out == 'Out[0]: <ContinuousQuery count(stream("s")//a)>\n'
 
 
 # ---------------------------------------------------------------------------------------------------------- magic

@@ -17,6 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import xstreamcast
+from xstreamcast.native.ahead import all_kernels
 
 ROOT = Path(__file__).parents[2]
 BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "xstreamcast")
@@ -32,17 +33,14 @@ def ran(*command: str | Path, cwd: Path) -> str:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what is built, with the code of a kernel as ``make wheel`` puts it there."""
+    """A copy of what is built, with the kernels' code as ``make wheel`` puts it there."""
     folder = tmp_path_factory.mktemp("tree")
     for name in BUILT_FROM:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(*NOT_INSTALLED))
         else:
             shutil.copy(ROOT / name, folder)
-    objects = folder / "xstreamcast" / "native" / "objects"
-    objects.mkdir()
-    (objects / "kernel-0123.o").write_bytes(b"code")
-    (objects / "lock").touch()
+    ran(sys.executable, "-m", "xstreamcast.native", folder / "xstreamcast" / "native" / "objects", cwd=ROOT)
     return folder
 
 
@@ -104,7 +102,9 @@ def test_it_has_code_types_native_code_and_examples_and_nothing_else(wheel: Path
     assert len(examples) > 60
     assert modules <= names
     assert {name for name in examples if (ROOT / name.partition("/")[2]).is_file()} <= names
-    assert {"xstreamcast/py.typed", "xstreamcast/native/objects/kernel-0123.o"} <= names
+    assert "xstreamcast/py.typed" in names
+    native = [name for name in names if name.startswith("xstreamcast/native/objects/")]
+    assert len(native) == len(all_kernels()) > 10
     assert {name.split("/")[0] for name in names} == {"xstreamcast", f"xstreamcast-{xstreamcast.__version__}.dist-info"}
     assert [name for name in names if name.endswith((".pyc", "/lock"))] == []
 
@@ -131,6 +131,15 @@ def test_it_runs_where_only_what_it_declares_is(installed: Path, tmp_path: Path)
     assert ran(installed / "xcast", "query", "count(//book)", "large.xml", cwd=tmp_path) == "100000\n"
     table = ran(installed / "xcast", "query", "//book", "shop.xml", "--format", "csv", cwd=tmp_path)
     assert table.splitlines() == ["price", "9", "90"]
+
+
+def test_the_code_that_comes_with_it_is_used_and_nothing_is_compiled(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "large.xml").write_text(f"<shop>{'<book><price>9</price></book>' * 100_000}</shop>")
+    told = "from xstreamcast import query; print(query('count(//book)', context='large.xml').one())"
+    told += "; import sys; print('numba' in sys.modules)"
+    command = ["env", f"XDG_CACHE_HOME={tmp_path / 'caches'}", str(installed / "python"), "-c", told]
+    assert ran(*command, cwd=tmp_path).splitlines() == ["100000", "False"]
+    assert not (tmp_path / "caches").exists()
 
 
 def test_pygments_finds_the_lexer_where_the_wheel_is_installed(installed: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Final
 
 from xstreamcast.native.kernel import CHECKED, KERNELS, Kernel
-from xstreamcast.native.store import stored
+from xstreamcast.native.store import kept, stored
 
 MODULES: Final = (
     "scan.token", "scan.kernel", "scan.spans", "scan.tree", "scan.octets", "cast.columns", "cast.cutting",
@@ -27,3 +27,16 @@ def compile_ahead() -> None:
     """Compile what is not compiled yet."""
     for kernel in all_kernels():
         stored(kernel, CHECKED)
+
+
+def ship(folder: str) -> None:
+    """Put the code of all kernels, for this processor, into a folder: a wheel takes it along."""
+    import os
+    import shutil
+
+    os.makedirs(folder, exist_ok=True)
+    for kernel in all_kernels():
+        stored(kernel, checked=False)
+        path = kept(kernel)
+        if path is not None:
+            shutil.copy(path, folder)

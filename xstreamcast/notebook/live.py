@@ -25,16 +25,14 @@ class LiveView:
         self.query = query
         self.drawn = 0
         """How often it has been drawn."""
-        self._handle: Any = display(self._picture(), display_id=True)
+        self._handle: Any = display(self._picture(), raw=True, display_id=True)
         self._last = monotonic()
         self._stale = self._scheduled = False
         query.on_change(self.changed)
 
-    def _picture(self) -> Any:
-        from IPython.display import HTML
-
+    def _picture(self) -> dict[str, str]:
         self.drawn += 1
-        return HTML(self.query._repr_html_())
+        return {"text/plain": repr(self.query), "text/html": self.query._repr_html_()}
 
     def changed(self) -> None:
         """The answer is another."""
@@ -57,15 +55,18 @@ class LiveView:
         """Draw it, if it has changed since it was drawn."""
         if self._stale and self._handle is not None:
             self._stale = False
-            self._handle.update(self._picture())
+            self._handle.update(self._picture(), raw=True)
             self._last = monotonic()
 
 
 def show(query: ContinuousQuery) -> None:
-    """Show a query in the output of the cell, and keep the picture right."""
+    """Show a query in the output of the cell, and keep the picture right; a terminal shows what it is, once."""
     from IPython.core.getipython import get_ipython
 
-    view = LiveView(query)
     shell: Any = get_ipython()
+    if any(kind.__name__ == "TerminalInteractiveShell" for kind in type(shell).__mro__):
+        print(repr(query))
+        return
+    view = LiveView(query)
     if shell is not None:
         shell.events.register("post_run_cell", view.draw)
