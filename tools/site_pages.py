@@ -242,7 +242,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """A page links to a file of the repository: on the site to where that is published."""
+    """Links to files of the repository lead to where that is published; queries have the colours of our own lexer."""
+    markdown = re.sub(r"^```xquery$", "```xcql", markdown, flags=re.MULTILINE)
     above = "../" * (page.file.src_uri.count("/") + 1)
     tree = f"{config.repo_url}/blob/main/"
     return re.sub(rf"\]\({re.escape(above)}(?!\.\./)([^)\s]+)\)", lambda link: f"]({tree}{link[1]})", markdown)

@@ -168,6 +168,12 @@ def test_links_that_lead_out_of_the_pages_lead_to_the_repository(site: Path) -> 
         assert [link for link in links if not (path.parent / link).exists()] == [], path
 
 
+def test_queries_are_coloured_by_our_own_lexer(site: Path) -> None:
+    text = (site / "xcql.html").read_text(encoding="utf-8")
+    assert '<span class="nb">stream</span>' in text
+    assert '<span class="kc">now</span>' in text
+
+
 def test_the_reference_has_all_commands_functions_names_and_codes() -> None:
     tool: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "site_pages.py"))
     pages = {path: made() for path, made in tool["PAGES"].items()}
