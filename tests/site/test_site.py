@@ -25,8 +25,8 @@ from xstreamcast.lang import parse_syntax
 
 DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
-ELSEWHERE = {"files.md", "continuous.md", "explain.md"}
-"""Pages whose commands are about files that nobody has here, or are run by another test."""
+ELSEWHERE = {"explain.md"}
+"""Pages whose commands are run by another test."""
 FOLLOWED = {
     path.relative_to(ROOT).as_posix(): path
     for path in PAGES
