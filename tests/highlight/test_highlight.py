@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Error, Keyword, Literal, Name, Operator, String, Token
+from textmate_grammar.parsers.base import LanguageParser
 
 from xstreamcast.highlight import patterns, textmate
 from xstreamcast.highlight.lexer import XCQLLexer
@@ -175,6 +176,34 @@ def test_what_the_grammar_names_is_in_it_and_is_a_pattern() -> None:
     texts = [one[key] for one in parts for key in ("match", "begin", "end") if isinstance(one.get(key), str)]
     assert len(texts) > 40
     assert all(re.compile(text) for text in texts)
+
+
+@pytest.fixture(scope="module")
+def editor() -> Any:
+    """What reads the grammar as editors do, with their regular expressions."""
+    return LanguageParser(json.loads(GRAMMAR.read_text(encoding="utf-8")))
+
+
+def words_by_editor(editor: Any, query: str) -> list[str]:
+    told = editor.parse_string(query).flatten()
+    return [text.strip() for _, text, scopes in told if scopes[-1] in ("keyword.control.xcql", "keyword.other.xcql")]
+
+
+def words_by_pygments(query: str) -> list[str]:
+    return [text for kind, text in XCQLLexer().get_tokens(query) if kind in (Keyword, Keyword.Declaration)]
+
+
+@pytest.mark.parametrize(
+    "query", [*SAMPLES, "element a { 1 }, <b c='{for $x in 1 return $x}'>for { if (1) then 2 else 3 }</b>"]
+)
+def test_an_editor_sees_the_words_that_pygments_sees(editor: Any, query: str) -> None:
+    assert words_by_editor(editor, query) == words_by_pygments(query) != []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").rglob("*.xq")), ids=lambda path: path.name)
+def test_an_editor_sees_them_in_the_examples_too(editor: Any, path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert words_by_editor(editor, text) == words_by_pygments(text)
 
 
 def test_importing_the_package_imports_no_pygments() -> None:
