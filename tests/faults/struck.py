@@ -18,6 +18,7 @@ from xstreamcast.generate.credit import GENERATOR
 from xstreamcast.spark.cluster import short_lived
 from xstreamcast.spark.motion import association_buckets
 from xstreamcast.spark.motion.continuous_query import Motion, continuous, continuous_many
+from xstreamcast.spark.motion.sink import UpsertTable
 from xstreamcast.spark.session import session, shut_down
 
 
@@ -61,8 +62,12 @@ def in_buckets(spark: Any, feed: str, folder: Path) -> None:
 def run(motion: Motion, folder: Path) -> None:
     """… to the end of what is there."""
     folder.mkdir(exist_ok=True)
+    tables = [
+        UpsertTable(f"sqlite:///{folder}/table.db#{name}", query=name, columns="markup=. as xml")
+        for name in motion.job.names
+    ]
     running = motion.start(
-        checkpoint=folder / "state", table=folder / "table.db", log=folder / "log", log_format="json",
+        checkpoint=folder / "state", table=tables, log=folder / "log", log_format="json",
         available_now=True,
     )  # fmt: skip
     running.wait()

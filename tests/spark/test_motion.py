@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from databases import rows
 from motion_streams import (
     FRAUD,
     GENERATORS,
@@ -57,9 +58,7 @@ HOLES = Fill(region=0, content=b'<list><stream:hole id="1"/><stream:hole id="2"/
 
 
 def table_text(path: Path) -> str:
-    with sqlite3.connect(path) as database:
-        rows = database.execute("SELECT content FROM answer WHERE hidden = 0 ORDER BY query, place").fetchall()
-    return "".join(content for (content,) in rows)
+    return " ".join(value for (value,) in rows(f"sqlite:///{path}", "answer"))
 
 
 def test_stopped_and_started_again_it_goes_on_and_every_change_counts_once(spark: Any, tmp_path: Path) -> None:
@@ -67,17 +66,18 @@ def test_stopped_and_started_again_it_goes_on_and_every_change_counts_once(spark
     feed.mkdir()
     motion = continuous(spark, 'stream("s")//item[. > 1]', {"s": str(feed)})
     put(feed, 1, HOLES, item(1, "5", 1), item(3, "7", 1))
-    sinks: dict[str, Any] = {"checkpoint": state, "table": table, "log": log, "log_format": "json"}
+    url = f"sqlite:///{table}#answer"
+    sinks: dict[str, Any] = {"checkpoint": state, "table": url, "log": log, "log_format": "json"}
     assert run(motion, **sinks)[-1] == (3, ["<item>5</item><item>7</item>"])
     assert run(motion, **sinks) == []
     put(feed, 2, item(2, "6", 1), item(1, "0", 2), item(1, "9", 1))
     assert run(motion, **sinks)[-1] == (6, ["<item>6</item><item>7</item>"])
-    assert table_text(table) == "<item>6</item><item>7</item>"
-    rows = [json.loads(line) for file in sorted(log.iterdir()) for line in file.read_text().splitlines()]
-    changes = [row for row in rows if row["change"] != "structure"]
+    assert table_text(table) == "6 7"
+    logged = [json.loads(line) for file in sorted(log.iterdir()) for line in file.read_text().splitlines()]
+    changes = [row for row in logged if row["change"] != "structure"]
     assert [row["seq"] for row in changes] == list(range(1, len(changes) + 1))
     told = Materialiser()
-    for row in rows:
+    for row in logged:
         told.apply(item_of(row))
     assert told.text() == "<item>6</item><item>7</item>"
 
@@ -94,24 +94,29 @@ def test_an_error_is_the_answer_while_it_lasts_in_the_table_too(spark: Any, tmp_
         seen.append(spoken(answers.queries[0].told()))
 
     tables = []
+    url = f"sqlite:///{table}#answer"
+
+    def failure() -> str | None:
+        with sqlite3.connect(table) as database:
+            ((told,),) = database.execute("SELECT failure FROM xcast_tables")
+        return None if told is None else str(told)
 
     class Looking:
         def take(self, *_: Any) -> None:
-            tables.append(table_text(table))
+            tables.append((table_text(table), failure()))
 
         def close(self) -> None:
             pass
 
-    running = motion.start(display=look, table=table, make_sinks=lambda *_: [Looking()], available_now=True)
+    running = motion.start(display=look, table=url, make_sinks=lambda *_: [Looking()], available_now=True)
     try:
         assert running.wait(300)
     finally:
         running.stop()
     assert seen == ["5", "error FORG0001", "5 6"]
-    assert tables[0] == "5"
-    assert "FORG0001" in tables[1]
-    assert "5" not in tables[1]
-    assert tables[2] == "5 6"
+    assert [text for text, _ in tables] == ["5", "5", "5 6"]  # the rows are those of before
+    assert (tables[0][1], tables[2][1]) == (None, None)
+    assert "FORG0001" in str(tables[1][1])
 
 
 def test_any_streaming_frame_with_content_and_a_number_is_a_stream(spark: Any, tmp_path: Path) -> None:

@@ -156,6 +156,16 @@ def test_while_the_answer_is_an_error_the_rows_stay_and_the_error_is_told(url: s
         assert sink.table.database.execute("SELECT failure FROM xcast_tables") == [(None,)]
 
 
+def test_markup_in_a_table_is_that_of_the_item(url: str) -> None:
+    asked = continuous('stream("s")//b')
+    with asked.into(f"{url}#t", columns="@id, markup=. as xml") as sink:
+        asked.feed(Fill(region=0, content=b"<r><b id='1'>one</b><stream:hole id='1'/></r>"))
+        asked.feed(Fill(region=1, content=b"<b id='2' xmlns:p='u'><p:c/></b>"))
+        assert rows(sink.table.database, "t") == [
+            ("1", '<b id="1">one</b>'), ("2", '<b xmlns:p="u" id="2"><p:c/></b>'),
+        ]  # fmt: skip
+
+
 def test_values_and_new_elements_are_rows_too(url: str) -> None:
     asked = continuous('for $b in stream("s")//b return xs:integer($b) + 1')
     with asked.into(f"{url}#t", columns="n=. as xs:integer") as sink:
@@ -313,7 +323,7 @@ def test_a_file_is_loaded_into_a_table_at_once(tmp_path: Path) -> None:
     [
         (["watch", "1", "--columns", "@id"], "are of tables"),
         (["watch", "1", "--table", "sqlite:a#b", "--table", "sqlite:a#c"], "more tables than queries"),
-        (["watch", "1", "--engine", "spark", "--table", "sqlite:a#b"], "belong to --engine embedded"),
+        (["watch", "1", "--engine", "spark", "--columns", "@id"], "are of tables"),
         (["feed", "/a/b", "-", "--columns", "@id"], "are of --table"),
         (["feed", "/a/b", "-", "--table", "sqlite:a#b"], "goes on by --state"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 
 from xstreamcast.cli.options import Option, WrongCall
 from xstreamcast.errors import error
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
     from xstreamcast.run.continuous.display.shelf import Emitted
     from xstreamcast.run.continuous.query import ContinuousQuery
-    from xstreamcast.tables.answer_table import AnswerTable, RowChange
+    from xstreamcast.tables.answer_table import AnswerTable, Removal, RowChange
     from xstreamcast.tables.contents import Contents
     from xstreamcast.tables.sink import TableSink
 
@@ -60,29 +60,37 @@ class Tables:
             sink.close(sink.over())
 
 
-def tables_of(
-    queries: Sequence[ContinuousQuery],
-    urls: Sequence[str],
-    columns: Sequence[str],
-    keys: Sequence[str],
-    keep_removed: bool,
-) -> Tables | None:
+class AskedTable(TypedDict):
+    """A table that options ask for, in the words of :meth:`~xstreamcast.tables.sink.Tabled.into`."""
+
+    url: str
+    columns: str | None
+    key: str | Sequence[str]
+    removed: Removal
+
+
+def asked_tables(
+    queries: int, urls: Sequence[str], columns: Sequence[str], keys: Sequence[str], keep_removed: bool
+) -> list[AskedTable]:
     """The tables that options ask for: the first is that of the first query, with the first columns and key."""
-    if len(urls) > len(queries):
+    if len(urls) > queries:
         raise WrongCall("there are more tables than queries")
     if len(columns) > len(urls) or len(keys) > len(urls) or (keep_removed and not urls):
         raise WrongCall(f"--columns, --table-key and --keep-removed are of tables: --table URL#NAME, {_URLS}")
-    if not urls:
+    return [
+        AskedTable(
+            url=url, columns=columns[number] if number < len(columns) else None,
+            key=keys[number] if number < len(keys) else (), removed="mark" if keep_removed else "delete",
+        )
+        for number, url in enumerate(urls)
+    ]  # fmt: skip
+
+
+def tables_of(queries: Sequence[ContinuousQuery], asked: Sequence[AskedTable]) -> Tables | None:
+    """The tables of queries, open."""
+    if not asked:
         return None
-    made: list[TableSink] = []
-    for number, (query, url) in enumerate(zip(queries, urls, strict=False)):
-        made.append(
-            query.into(
-                url, columns=columns[number] if number < len(columns) else None,
-                key=keys[number] if number < len(keys) else (), removed="mark" if keep_removed else "delete",
-            )
-        )  # fmt: skip
-    return Tables(tuple(made))
+    return Tables(tuple(query.into(**table) for query, table in zip(queries, asked, strict=False)))
 
 
 class FeedTable:

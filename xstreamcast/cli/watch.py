@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, Protocol
 
 from xstreamcast.cli.lateness import durations
 from xstreamcast.cli.options import Argument, Option, WrongCall
-from xstreamcast.cli.tables import AnswerColumns, AnswerTables, KeepRemoved, TableKey, Tables, tables_of
+from xstreamcast.cli.tables import AnswerColumns, AnswerTables, KeepRemoved, TableKey, Tables, asked_tables, tables_of
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.serve import SCHEME
 
@@ -139,8 +139,8 @@ def watch_command(
         raise WrongCall(f"--engine is one of {', '.join(ENGINES)}")
     if engine == "embedded" and (checkpoint is not None or batch is not None or master != "local[2]"):
         raise WrongCall("--master, --checkpoint and --batch belong to --engine spark")
-    if engine == "spark" and (fixed or table):
-        raise WrongCall("--fixed and --table belong to --engine embedded")
+    if engine == "spark" and fixed:
+        raise WrongCall("--fixed belongs to --engine embedded")
     if engine == "spark" and memory is not None:
         raise WrongCall("--memory belongs to --engine embedded: Spark has its own settings")
     if format == "changes" and len(texts) > 1:
@@ -148,6 +148,7 @@ def watch_command(
     sources, published = pairs(stream, "--stream"), pairs(publish, "--publish")
     if len(published) > len(texts):
         raise WrongCall("there is more to --publish than there are queries")
+    asked = asked_tables(len(texts), table, columns, table_key, keep_removed)
     from xstreamcast.model.atomic import Untyped
 
     structures: dict[str, Any] = {}
@@ -163,7 +164,7 @@ def watch_command(
             interrupted = watch_on_spark(
                 texts, sources, published, report, format=format, trace=trace, until_idle=until_idle, master=master,
                 checkpoint=checkpoint, batch=batch, structures=structures, emit=emit, clock=clock, now=now,
-                assume=assume,
+                assume=assume, tables=asked,
                 variables={name: Untyped(value) for name, value in pairs(var, "--var").items()},
                 lateness=durations(lateness) if lateness else None,
             )  # fmt: skip
@@ -187,7 +188,7 @@ def watch_command(
     )
     _check_streams(inflow, sources, published)
     check_sources(sources)  # before anything is written
-    tables = tables_of(inflow.queries, table, columns, table_key, keep_removed)
+    tables = tables_of(inflow.queries, asked)
     warned, interrupted = Warned(inflow), False
     with readers_may_leave():
         sinks = sinks_of(inflow, format, trace, published, tables)

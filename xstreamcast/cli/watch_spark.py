@@ -6,7 +6,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,10 +19,12 @@ from xstreamcast.errors import Place
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from xstreamcast.cli.tables import AskedTable
     from xstreamcast.cli.terminal import Diagnostics
     from xstreamcast.cli.watch import Sink as WatchSink
     from xstreamcast.run.continuous.display.shelf import Emitted
     from xstreamcast.spark.motion.continuous_query import Motion, Running
+    from xstreamcast.spark.motion.sink import UpsertTable
     from xstreamcast.spark.motion.sink_answers import Answers, Batch
 
 _LOOK: Final = 0.2
@@ -57,20 +59,24 @@ def follow(
     checkpoint: Path | None,
     batch: int | None,
     options: Mapping[str, str] | None = None,
+    tables: Sequence[AskedTable] = (),
     **given: Any,
 ) -> bool:
     """Run queries until their streams end; whether Ctrl-C ended it.
 
-    ``batch``: at most so many fragments in a micro-batch; ``given``: as of `continuous_many` on Spark.
+    ``batch``: at most so many fragments in a micro-batch; ``tables``: of the first query, the second …; ``given``: as
+    of `continuous_many` on Spark.
     """
     from xstreamcast.spark.motion.continuous_query import continuous_many
+    from xstreamcast.spark.motion.sink import UpsertTable
 
     names = [*published, *[f"answer{number}" for number in range(len(published), len(texts))]]
     limits = dict(options or {}) if batch is None else {**(options or {}), "maxFragmentsPerTrigger": str(batch)}
     motion = continuous_many(spark, texts, dict(sources), names=names, options=limits, **given)
     # Files that are there have an end; folders and servers go on.
     stored = all(Path(source).is_file() for source in sources.values())
-    return _run(motion, format, trace, published, report, checkpoint, stored, until_idle)
+    kept = [UpsertTable(query=name, **table) for name, table in zip(names, tables, strict=False)]
+    return _run(motion, format, trace, published, report, checkpoint, stored, until_idle, kept)
 
 
 def _run(
@@ -82,6 +88,7 @@ def _run(
     checkpoint: Path | None,
     stored: bool,
     until_idle: float | None,
+    tables: Sequence[UpsertTable],
 ) -> bool:
     following: list[Following] = []
     warned = Warned(motion.inflow)
@@ -91,13 +98,15 @@ def _run(
         from xstreamcast.spark.motion.sink_display import LiveDisplay
 
         shown: Any = answers  # it has the face of an inflow, as far as who shows it looks
-        chosen = format or ("live" if sys.stdout.isatty() and not trace else None)
+        chosen = format or (
+            "none" if tables and not trace else "live" if sys.stdout.isatty() and not trace else None
+        )
         sinks = sinks_of(shown, "none" if chosen == "live" else chosen, trace, dict(published))
         warned.live = chosen == "live"
         following.append(Following(sinks, report, warned))
         return [*following, *([LiveDisplay(answers, figures)] if chosen == "live" else [])]
 
-    running = motion.start(checkpoint=checkpoint, make_sinks=make, available_now=stored)
+    running = motion.start(checkpoint=checkpoint, table=tables, make_sinks=make, available_now=stored)
     interrupted = False
     try:
         _wait(running, following[0], until_idle)

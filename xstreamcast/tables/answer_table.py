@@ -80,11 +80,15 @@ class AnswerTable:
             f"CREATE TABLE IF NOT EXISTS {_ABOUT} (name VARCHAR(200) PRIMARY KEY, about TEXT, position TEXT, "
             "columns TEXT, failure TEXT)"
         )
-        found = self.database.execute(f"SELECT about, position, columns FROM {_ABOUT} WHERE name = ?", (self.name,))
+        found = self.database.execute(
+            f"SELECT about, position, columns, failure FROM {_ABOUT} WHERE name = ?", (self.name,)
+        )
         self.columns: dict[str, str] = {}
         """The kinds of the columns that are there."""
         self.position: dict[str, int] = {}
         """How much of each stream the rows are the answer to."""
+        self.failure: str | None = None
+        """The error that the answer is; the rows are those of before."""
         self.begun = bool(found)
         if not found:
             try:
@@ -93,7 +97,7 @@ class AnswerTable:
                 return
             hint = "name another table, or drop it"
             raise error("XSC0157", f"there is a table {self.name} which is not the answer of a query", hint=hint)
-        about, position, columns = found[0]
+        about, position, columns, self.failure = found[0]
         if about != self.about:
             hint = "name another table, or drop it and its row in xcast_tables"
             raise error("XSC0157", f"table {self.name} is the answer of another query, or has other columns", hint=hint)
@@ -114,7 +118,7 @@ class AnswerTable:
             self.columns, self.begun = columns, begun
             self.database.execute("ROLLBACK")
             raise
-        self.begun, self.position = True, dict(position)
+        self.begun, self.position, self.failure = True, dict(position), failure
 
     def fail(self, position: Mapping[str, int], failure: str) -> None:
         """The answer is an error: the rows stay as they were when it was none."""

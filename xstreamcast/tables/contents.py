@@ -15,6 +15,7 @@ from xstreamcast.tables.cells import Nested, row
 from xstreamcast.tables.kinds import Kind
 
 _ITEMS: Final = "xstreamcast-items"
+_SPEAKING: Final = f'<row xmlns:stream="{STREAM}">'.encode()
 
 
 class Contents:
@@ -49,9 +50,10 @@ class Contents:
 
     def rows(self, contents: Sequence[bytes]) -> list[dict[str, Any]]:
         """A row for each content."""
-        parts = [f'<rows xmlns:stream="{STREAM}">'.encode()]
+        parts = [b"<rows>"]
         for content in contents:
-            parts += (b"<row>", content, b"</row>")
+            # Contents may speak of streams, whose prefix everybody knows; of those that do not it is no part.
+            parts += (_SPEAKING if b"stream:" in content else b"<row>", content, b"</row>")
         parts.append(b"</rows>")
         (top,) = parse(b"".join(parts)).children()
         items: list[Item] = [_item(each) for each in top.children()]

@@ -78,7 +78,7 @@ class TableSink:
             return
         if self.catching_up:
             known = self.table.position
-            if any(self.position.get(stream, 0) < count for stream, count in known.items()):
+            if any(count < known.get(stream, 0) for stream, count in self.position.items()):
                 return
             self._reconcile()
         elif self._told or self.position != self.table.position:
@@ -135,6 +135,22 @@ class TableSink:
                 yield RowChange(region, place, values)
 
 
+def table_of_query(
+    query: Query,
+    url: str,
+    columns: str | Mapping[str, str] | None,
+    key: str | Sequence[str],
+    removed: Removal,
+    nested: Nested,
+) -> tuple[AnswerTable, Contents]:
+    """The table of a query's answer, and what makes rows of its items; all as :meth:`Tabled.into` says."""
+    namespaces = query.executable.program.static.namespaces
+    contents = Contents(columns, nested, {prefix: uri for prefix, uri in namespaces.items() if prefix != "xml"})
+    keys = tuple(name.strip() for name in key.split(",")) if isinstance(key, str) else tuple(key)
+    about = f"{query.text}\n{columns}\n{nested}"
+    return AnswerTable(url, declared=contents.declared, key=keys, removed=removed, about=about), contents
+
+
 class Tabled:
     """A query whose answer is kept in tables."""
 
@@ -181,11 +197,7 @@ class Tabled:
         if self.begun:
             hint = "name its table before anything is fed to it"
             raise error("XSC0091", "the query has begun to be answered", hint=hint)
-        namespaces = self.query.executable.program.static.namespaces
-        contents = Contents(columns, nested, {prefix: uri for prefix, uri in namespaces.items() if prefix != "xml"})
-        keys = tuple(name.strip() for name in key.split(",")) if isinstance(key, str) else tuple(key)
-        about = f"{self.query.text}\n{columns}\n{nested}"
-        table = AnswerTable(url, declared=contents.declared, key=keys, removed=removed, about=about)
+        table, contents = table_of_query(self.query, url, columns, key, removed, nested)
         self.inflow.forwards = False
 
         def where() -> dict[str, int]:

@@ -248,7 +248,7 @@ class Motion:
         display: str | Callable[[Answers], object] | None = None,
         *,
         checkpoint: str | Path | None = None,
-        table: str | Path | UpsertTable | None = None,
+        table: str | UpsertTable | Sequence[str | UpsertTable] = (),
         log: str | Path | None = None,
         log_format: LogFormat = "parquet",
         sinks: Iterable[Sink] = (),
@@ -260,10 +260,11 @@ class Motion:
         """Let Spark run it.
 
         ``display``: ``"live"``, ``"trace"`` (JSON lines on standard output), or a function that gets the answers after
-        each batch. ``table``: a file of SQLite's, or an :class:`~xstreamcast.spark.motion.sink.UpsertTable`, kept equal
-        to the answers. ``log``: a folder for all changes, ``parquet`` or ``json``. ``sinks`` are more of them;
-        ``make_sinks`` makes some that need the answers. ``every``: a micro-batch each so often, ``"1 second"``; by
-        default as soon as the one before is done. ``available_now``: take what is there, and end.
+        each batch. ``table``: tables that are kept equal to answers, by URL (``sqlite:///file.db#name``) or, with more
+        about them, as :class:`~xstreamcast.spark.motion.sink.UpsertTable`. ``log``: a folder for all changes,
+        ``parquet`` or ``json``. ``sinks`` are more of them; ``make_sinks`` makes some that need the answers. ``every``:
+        a micro-batch each so often, ``"1 second"``; by default as soon as the one before is done. ``available_now``:
+        take what is there, and end.
 
         With a ``checkpoint`` it goes on where it was stopped, however it was stopped. Without, it begins anew.
         """
@@ -276,8 +277,10 @@ class Motion:
         if checkpoint is not None:
             self._go_on(answers, str(checkpoint))
         all_sinks = [*self._sinks(display, answers, listening.figures), *sinks]
-        if table is not None:
-            all_sinks.append(table if isinstance(table, UpsertTable) else UpsertTable.sqlite(table))
+        for one in [table] if isinstance(table, str | UpsertTable) else table:
+            kept = UpsertTable(one) if isinstance(one, str) else one
+            kept.open(self.inflow, answers)
+            all_sinks.append(kept)
         if log is not None:
             all_sinks.append(ChangeLog(log, log_format))
         if make_sinks is not None:
@@ -339,7 +342,7 @@ class Running:
         self.last = -1
         self._listening = listening
         self._fault: Exception | None = None
-        self._ended = threading.Event()
+        self._started, self._ended = threading.Event(), threading.Event()
 
     def begin(self, writer: Any) -> None:
         """Start; called once."""
@@ -348,14 +351,19 @@ class Running:
             self.query = writer.start()
         except BaseException:
             self.spark.streams.removeListener(self._listening)
+            close_all(self.sinks)
             raise
+        finally:
+            self._started.set()
         self._listening.run = str(self.query.runId)
 
     def take(self, frame: DataFrame, number: int) -> None:
         """One micro-batch, on the driver: what is different of the answers, and nothing else, has come here."""
         from xstreamcast.spark.motion.sink_answers import Batch
 
-        batch = Batch.of(number, table_rows(frame.toArrow()))
+        rows = table_rows(frame.toArrow())
+        self._started.wait()  # Spark may be faster than who started it learns of
+        batch = Batch.of(number, rows, str(self.query.id))
         if number <= self.last:
             return
         try:

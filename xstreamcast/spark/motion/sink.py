@@ -6,21 +6,26 @@ Spark may bring a batch again after a crash, always the same: a sink here takes 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from xstreamcast.errors import error
 from xstreamcast.model.change import ROW
-from xstreamcast.run.continuous.display.emit import ANSWER, ERROR
 from xstreamcast.spark.motion.rows import STRUCTURE
+from xstreamcast.tables.answer_table import Removal
+from xstreamcast.tables.cells import Nested
+from xstreamcast.tables.sink import TableSink, table_of_query
 
 if TYPE_CHECKING:
+    from xstreamcast.run.continuous.arrive.inflow import Inflow
     from xstreamcast.run.continuous.display.shelf import Emitted
     from xstreamcast.spark.motion.sink_answers import Answers, Batch
     from xstreamcast.spark.motion.state_log import Row
 
 LogFormat = Literal["parquet", "json"]
+_CHANGES: Final = "changes"
+"""What a position calls the number of changes that had come; beside it stands the id of Spark's query."""
 
 
 class Sink(Protocol):
@@ -34,75 +39,69 @@ class Sink(Protocol):
 
 
 class UpsertTable:
-    """The answers as a table that is always right: a row for each item, put in, changed and taken out where it stands.
+    """A table that equals an answer, ``URL#name``, in SQLite, DuckDB or PostgreSQL.
 
-    ``connect`` gives a DB-API connection (``sqlite3.connect``, DuckDB, PostgreSQL …), ``mark`` is how it writes the
-    place of a value. The rows and the number of the batch are written in one transaction, so that a batch counts once.
-    Sorted by query and ``place``, the contents are the answer; an error is a row of its own, with the place
-    ``"error"``, and the rows behind it have ``hidden = 1``.
+    ``query`` is the name of the query whose answer it is, where there are several; the rest is as in
+    :meth:`~xstreamcast.tables.sink.Tabled.into`. The rows of a micro-batch are written in one transaction with a
+    position: the batch's number, under the id that Spark keeps in the checkpoint, and how many changes had come. So a
+    batch counts once. A table that is not as far as the checkpoint, or belongs to another one, stays as it is until as
+    many changes have come as it knows of; then what differs is written.
     """
 
-    def __init__(self, connect: Callable[[], Any], table: str = "answer", mark: str = "?") -> None:
-        if not table.isidentifier():
-            raise error("XSC0065", f"a table cannot be called {table!r}", hint="letters, digits and _")
-        self.connection = connect()
-        self.table = table
-        self.mark = mark
-        cursor = self.connection.cursor()
-        cursor.execute(
-            f"CREATE TABLE IF NOT EXISTS {table} "
-            "(query VARCHAR, region BIGINT, place VARCHAR, content VARCHAR, hidden INTEGER, "
-            "PRIMARY KEY (query, region))"
-        )
-        cursor.execute(f"CREATE TABLE IF NOT EXISTS {table}_batches (batch BIGINT PRIMARY KEY)")
-        self.connection.commit()
+    def __init__(
+        self,
+        url: str,
+        *,
+        query: str | None = None,
+        columns: str | Mapping[str, str] | None = None,
+        key: str | Sequence[str] = (),
+        removed: Removal = "delete",
+        nested: Nested = "struct",
+    ) -> None:
+        self.url, self.query, self.columns, self.key = url, query, columns, key
+        self.removed, self.nested = removed, nested
+        self._sink: TableSink | None = None
 
-    @classmethod
-    def sqlite(cls, path: str | Path, table: str = "answer") -> UpsertTable:
-        """… in a file of SQLite's."""
-        import sqlite3
-
-        return cls(lambda: sqlite3.connect(path, check_same_thread=False), table)
+    def open(self, inflow: Inflow, answers: Answers) -> None:
+        """Have the table of one of these queries within reach. XSC0065: it cannot be told of which."""
+        names = [query.name for query in inflow.queries]
+        if self.query is None and len(names) > 1:
+            raise error("XSC0065", f"{self.url} is the table of which query?", hint=f"query= {', '.join(names)}")
+        if self.query is not None and self.query not in names:
+            raise error("XSC0065", f"there is no query {self.query}", hint=f"query= {', '.join(names)}")
+        self._number = 0 if self.query is None else names.index(self.query)
+        asked = inflow.queries[self._number].query
+        table, contents = table_of_query(asked, self.url, self.columns, self.key, self.removed, self.nested)
+        self._position: dict[str, int] = {}
+        self._begun = False
+        self._sink = TableSink(table, contents, lambda: self._position, lambda: answers.ended)
 
     def take(self, batch: Batch, answers: Answers, told: list[list[Emitted]]) -> None:
-        cursor, table, mark = self.connection.cursor(), self.table, self.mark
-        cursor.execute(f"SELECT MAX(batch) FROM {table}_batches")
-        (last,) = cursor.fetchone()
-        if last is not None and batch.number <= last:
+        sink = self._sink
+        assert sink is not None, "open() comes first"
+        table, mine = sink.table, batch.query_id
+        emitted = told[self._number]
+        if not self._begun:
+            # A batch is begun when the one before is committed. What changed while the answer was an error was not
+            # written: then too it is not enough to go on.
+            follows = table.position.get(mine) in (batch.number - 1, batch.number) and table.failure is None
+            sink.catching_up = table.begun and not follows
+            if not follows:
+                emitted = answers.queries[self._number].snapshot()
+            self._begun = True
+        if not sink.catching_up and table.position.get(mine, -1) >= batch.number:
             return
-        try:
-            for name, rows in batch.rows.items():
-                for row in rows:
-                    self._row(cursor, name, row)
-            cursor.execute(f"DELETE FROM {table}_batches")
-            cursor.execute(f"INSERT INTO {table}_batches VALUES ({mark})", (batch.number,))
-            self.connection.commit()
-        except BaseException:
-            self.connection.rollback()
-            raise
-
-    def _row(self, cursor: Any, name: str, row: Row) -> None:
-        table, mark, region = self.table, self.mark, row["region"]
-        mine = f"WHERE query = {mark} AND region = {mark}"
-        if region == ANSWER and row["change"] in ("hide", "show"):
-            hidden = int(row["change"] == "hide")
-            cursor.execute(f"UPDATE {table} SET hidden = {mark} WHERE query = {mark}", (hidden, name))
-            return
-        if region == ANSWER and row["change"] == "replace":  # it is told anew: what was in it is gone
-            cursor.execute(f"DELETE FROM {table} WHERE query = {mark} AND region <> {mark}", (name, ERROR))
-            return
-        place = "error" if region == ERROR else row["order"]
-        if place is None:
-            return  # what holds the answer together, not an item of it
-        cursor.execute(f"SELECT hidden FROM {table} WHERE query = {mark} AND region <> {mark}", (name, ERROR))
-        hidden = (cursor.fetchone() or (0,))[0] if place != "error" else 0
-        cursor.execute(f"DELETE FROM {table} {mine}", (name, region))
-        if row["change"] != "remove":
-            values = (name, region, place, (row["content"] or b"").decode(), hidden)
-            cursor.execute(f"INSERT INTO {table} VALUES ({', '.join([mark] * 5)})", values)
+        self._position = {_CHANGES: answers.n, mine: batch.number}
+        sink.take(emitted)
 
     def close(self) -> None:
-        self.connection.close()
+        sink, self._sink = self._sink, None
+        if sink is None:
+            return
+        if sink.catching_up:
+            sink.close(sink.over())
+        else:  # every batch that counts has been written
+            sink.table.close()
 
 
 class ChangeLog:

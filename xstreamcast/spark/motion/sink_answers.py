@@ -38,11 +38,13 @@ class Batch:
     rows: dict[str, list[Row]]
     put_aside: list[Row]
     progress: dict[str, Any] | None
+    query_id: str = ""
+    """What Spark calls the streaming query, as long as it goes on from its checkpoint."""
 
     @classmethod
-    def of(cls, number: int, rows: Iterable[Row]) -> Batch:
+    def of(cls, number: int, rows: Iterable[Row], query_id: str = "") -> Batch:
         """From the rows that a batch of the stateful operator gives."""
-        made = cls(number, {}, [], None)
+        made = cls(number, {}, [], None, query_id)
         for row in rows:
             if row["change"] == "progress":
                 made.progress = json.loads(row["content"])
@@ -137,6 +139,16 @@ class Answer:
             text = self._items[region][1]
             if "<stream:hole" not in text:  # an element around others, which come by themselves
                 yield label, text
+
+    def snapshot(self) -> list[Emitted]:
+        """All that has been told of it and still holds, at once."""
+        made = [
+            Emitted(Replace(region=region, content=text.encode()), order)
+            for region, (order, text) in self._items.items()
+        ]
+        if self._hidden:
+            made += [Emitted(Replace(region=ERROR, content=self._error), None), Emitted(Hide(region=ANSWER), None)]
+        return made
 
     def rows(self, emitted: Iterable[Emitted]) -> list[Row]:
         """The rows of changes that the last batch brought."""
