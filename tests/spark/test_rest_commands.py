@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 from rest_samples import site
 
 from xstreamcast.cli import main
@@ -50,6 +51,32 @@ def test_a_query_prints_on_spark_what_it_prints_embedded(
     expected = capsys.readouterr().out
     assert ran("query", text, str(file), *options, "--engine", "spark") == 0
     assert capsys.readouterr().out == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("//item", "@id, quantity as xs:integer, name, mails=count(.//mail), in=incategory/@category as xs:string*"),
+        ("for $p in //person order by $p/name descending return $p", "@id, name as xs:string"),
+        ("for $i in //item group by $q := string($i/quantity) return <q n='{count($i)}'>{$q}</q>", "@n as xs:integer"),
+        ("for $i in //item return map { 'id': string($i/@id), 'all': count(//item) }", None),
+    ],
+    ids=["rows", "sorted", "grouped", "maps"],
+)
+def test_a_table_is_on_spark_what_it_is_embedded(kept: Any, tmp_path: Path, text: str, columns: str | None) -> None:
+    files = [tmp_path / "a.xml", tmp_path / "b.xml"]
+    for file in files:
+        file.write_bytes(site())
+    chosen = [] if columns is None else ["--columns", columns]
+    for out in ("t.parquet", "t.csv"):
+        for engine in ("embedded", "spark"):
+            made = tmp_path / engine / out
+            made.parent.mkdir(exist_ok=True)
+            assert ran("query", text, *map(str, files), *chosen, "-o", str(made), "--engine", engine) == 0
+    assert (tmp_path / "spark/t.csv").read_text() == (tmp_path / "embedded/t.csv").read_text()
+    table = parquet.read_table(tmp_path / "spark/t.parquet")
+    assert table.equals(parquet.read_table(tmp_path / "embedded/t.parquet"))
+    assert table.num_rows > 4
 
 
 @pytest.mark.parametrize(

@@ -210,8 +210,8 @@ def query_command(
         raise WrongCall(f"--engine is one of {', '.join(ENGINES)}")
     if engine == "embedded" and master != "local[2]":
         raise WrongCall("--master belongs to --engine spark")
-    if engine == "spark" and (structure or threads > 1 or spool or columns or many or dtd or catalog or allow_http):
-        options = "--structure, --threads, --spool, --columns, --many, --dtd, --catalog and --allow-http"
+    if engine == "spark" and (structure or threads > 1 or spool or many or dtd or catalog or allow_http):
+        options = "--structure, --threads, --spool, --many, --dtd, --catalog and --allow-http"
         raise WrongCall(f"{options} belong to --engine embedded")
     base = None if query_file is None else query_file.absolute().as_uri()
     given, streams = pairs(var, "--var"), pairs(stream, "--stream")
@@ -242,7 +242,7 @@ def query_command(
                 text, lambda: _output(_parameters(compiled, method, indent), lines, None, []), master=master,
                 lines=lines, table=table, context=names or None, docs=pairs(doc, "--doc"), streams=streams, now=now,
                 base_uri=base, variables={key: Untyped(value) for key, value in given.items()},
-                source=str(query_file or "query"),
+                columns=columns, source=str(query_file or "query"),
             )  # fmt: skip
         return
     from xstreamcast.scan.external import named

@@ -28,6 +28,7 @@ def query_on_spark(
     variables: Mapping[str, Any],
     now: str | None,
     base_uri: str | None,
+    columns: str | None,
     source: str,
 ) -> None:
     """Run a query once, of each document, and write its items; the session ends with it."""
@@ -41,13 +42,13 @@ def query_on_spark(
     ):
         spread = prepare(
             spark, text, context=context, docs=docs, streams=streams, variables=variables, now=now, base_uri=base_uri,
-            source=source,
+            columns=columns, source=source,
         )  # fmt: skip
         if table is not None:
             from xstreamcast.tables.batches import item_rows
 
             rows = (part for answer in spread.answers() for part in item_rows(answer, table.nested))
-            table.write_rows({}, rows)
+            table.write_rows(spread.compiled.kinds, rows)
             return
         for answer in spread.answers():
             output = outputs()

@@ -42,6 +42,7 @@ from xstreamcast.spark.rest.relational.operators import Out
 from xstreamcast.spark.rest.relational.plan import Relational, relational
 from xstreamcast.spark.rest.relational.relations import Relations
 from xstreamcast.spark.transport import ITEM_ROWS, dumps, item_batches, loads
+from xstreamcast.tables.chosen import parse_columns
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -108,16 +109,23 @@ def prepare(
     variables: Mapping[str, Any] | None = None,
     now: str | datetime | DateTime | None = None,
     base_uri: str | None = None,
+    columns: str | None = None,
     source: str = "query",
     partition_bytes: int | None = None,
 ) -> Spread:
-    """A query ready to run on Spark; the arguments are those of :func:`query`."""
+    """A query ready to run on Spark; the arguments are those of :func:`query`.
+
+    With ``columns`` its items are rows, as in :func:`xstreamcast.query`.
+    """
     names = tuple(variables or ())
     base = base_uri or Path.cwd().as_uri() + "/"
-    compiled = compile(text, base_uri=base, variables=names, source=source)
+    chosen = None if columns is None else parse_columns(columns)
+    compiled = compile(text, base_uri=base, variables=names, columns=chosen, source=source)
     given = compiled.given(variables or {})
     known = {name: _document(path) for name, path in (docs or {}).items()}
-    program = Program(text, base, names, dumps(given), moment_of(now), tuple(known.items()))
+    program = Program(
+        text, base, names, dumps(given), moment_of(now), tuple(known.items()), columns=tuple((chosen or {}).items())
+    )
     found = [] if context is None else _documents(context)
     collected = {"": found} if len(found) > 1 else {}
     collected |= {name: _collection(given) for name, given in (collections or {}).items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xstreamcast.errors import XMLError, XStreamError, error
 from xstreamcast.model.atomic import Item
@@ -36,25 +36,35 @@ Values = dict[VarName, list[Item] | XStreamError]
 """The values of units of earlier passes, or why they have none."""
 
 
-@lru_cache(maxsize=64)
-def _compiled(text: str, base_uri: str, names: tuple[str, ...]) -> Query:
-    return compile(text, base_uri=base_uri, variables=names)
+class Question(NamedTuple):
+    """What is asked: all that the plan of a query depends on."""
+
+    text: str
+    base_uri: str
+    names: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=64)
-def _collected(text: str, base_uri: str, names: tuple[str, ...]) -> PlanCode | None:
-    made = collected_plan(_compiled(text, base_uri, names).executable.program.module)
+def _compiled(question: Question) -> Query:
+    columns = dict(question.columns) or None
+    return compile(question.text, base_uri=question.base_uri, variables=question.names, columns=columns)
+
+
+@lru_cache(maxsize=64)
+def _collected(question: Question) -> PlanCode | None:
+    made = collected_plan(_compiled(question).executable.program.module)
     return None if made is None else PlanCode(made)
 
 
 @lru_cache(maxsize=64)
-def _relational(text: str, base_uri: str, names: tuple[str, ...]) -> Relational | None:
-    return relational(_compiled(text, base_uri, names).executable.program.module)
+def _relational(question: Question) -> Relational | None:
+    return relational(_compiled(question).executable.program.module)
 
 
 @lru_cache(maxsize=64)
-def _knowing(text: str, base_uri: str, names: tuple[str, ...], known: frozenset[VarName]) -> Relational:
-    made = _relational(text, base_uri, names)
+def _knowing(question: Question, known: frozenset[VarName]) -> Relational:
+    made = _relational(question)
     assert made is not None, "it was looked at before"
     return made.knowing(known)
 
@@ -78,31 +88,37 @@ class Program:
     """Units of that plan whose rows turned out to be few: they go to all tasks."""
     collected: bool = False
     """Whether its plan is that of a collection."""
+    columns: tuple[tuple[str, str], ...] = ()
+    """What of each item is asked for, where it is to be a row: names and expressions."""
+
+    @property
+    def question(self) -> Question:
+        return Question(self.text, self.base_uri, self.names, self.columns)
 
     @property
     def query(self) -> Query:
-        return _compiled(self.text, self.base_uri, self.names)
+        return _compiled(self.question)
 
     @property
     def spreads_relationally(self) -> bool:
         """Whether there is a plan for Spark's operators, and something for them to do."""
-        made = _relational(self.text, self.base_uri, self.names)
+        made = _relational(self.question)
         return made is not None and made.spreads
 
     @property
     def collection(self) -> str | None:
         """The collection that it is spread over, if it can be."""
-        made = _collected(self.text, self.base_uri, self.names)
+        made = _collected(self.question)
         return None if made is None else made.plan.sources[0].uri
 
     @property
     def relational_plan(self) -> Relational:
-        return _knowing(self.text, self.base_uri, self.names, self.known)
+        return _knowing(self.question, self.known)
 
     @property
     def code(self) -> PlanCode:
         if self.collected:
-            made = _collected(self.text, self.base_uri, self.names)
+            made = _collected(self.question)
         else:
             made = self.relational_plan.code if self.relational else self.query.plan()
         assert made is not None, "a query without documents is not spread"
