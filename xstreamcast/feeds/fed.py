@@ -11,15 +11,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from xstreamcast.errors import error, missing_file
-from xstreamcast.feeds.documents import documents
-from xstreamcast.feeds.feed import Feed
 from xstreamcast.model.interop import from_foreign, is_foreign
 from xstreamcast.model.tree import Node
 from xstreamcast.run.continuous.arrive.arrivals import Ended, arrivals
@@ -28,6 +25,7 @@ from xstreamcast.scan.given import readable as given
 
 if TYPE_CHECKING:
     from xstreamcast.errors import Place
+    from xstreamcast.feeds.feed import Feed
     from xstreamcast.model.change import Change
     from xstreamcast.model.fragment import Arrival
     from xstreamcast.model.structure import Structure
@@ -99,6 +97,8 @@ class Fed:
             for emitted in self.take():
                 yield emitted.change
         elif source is None:
+            import asyncio
+
             brought = self.brought(_PAUSE)
             while (one := await asyncio.to_thread(next, brought, None)) is not None:
                 self.inflow.bring(*one)
@@ -130,6 +130,8 @@ def _documents(feed: Feed, source: Any, pause: float) -> Iterator[Source | None]
         path = Path(source)
         if not path.exists():
             raise missing_file(fspath(source), "no such file or folder", "a document, or a folder of them")
+        from xstreamcast.feeds.documents import documents
+
         yield from documents(feed, [str(path)], path.is_dir(), None, pause)
     elif one or is_foreign(source) or isinstance(source, Node) or not isinstance(source, Iterable):
         yield readable(source)

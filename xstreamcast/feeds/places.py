@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Final
-from xml.sax.saxutils import quoteattr
 
 from xstreamcast.model.change import ROOT, Fill, Replace
+from xstreamcast.model.serialise_xml import escape_attribute
 
 PAGE: Final = 256
 _PAGES: Final = 1 << 40
@@ -52,7 +52,7 @@ def around_content(around: Sequence[str], content: bytes) -> bytes:
     """Content in the elements around the records."""
     for name in reversed(around):
         uri, _, local = name.removeprefix("{").rpartition("}")
-        declared = f" xmlns={quoteattr(uri)}" if uri else ' xmlns=""' if any("{" in other for other in around) else ""
+        declared = f' xmlns="{escape_attribute(uri)}"' if uri or any("{" in other for other in around) else ""
         content = f"<{local}{declared}>".encode() + content + f"</{local}>".encode()
     return content
 

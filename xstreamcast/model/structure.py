@@ -346,12 +346,12 @@ class _Reader:
 
 def write_structure(structure: Structure, *, declare: bool = True, prefix: str = "stream") -> str:
     """The text of a structure: ``parse_structure(write_structure(s))`` has the same tags."""
-    from xml.sax.saxutils import quoteattr  # here, for it imports all of Python's network
+    from xstreamcast.model.serialise_xml import escape_attribute
 
     namespaces = f' xmlns:{prefix}="{STREAM}"' if declare else ""
     prefixes = _prefixes(structure, prefix)
-    namespaces += "".join(f" xmlns:{name}={quoteattr(uri)}" for name, uri in prefixes.items())
-    stream = f" stream={quoteattr(structure.stream)}" if structure.stream else ""
+    namespaces += "".join(f' xmlns:{name}="{escape_attribute(uri)}"' for name, uri in prefixes.items())
+    stream = f' stream="{escape_attribute(structure.stream)}"' if structure.stream else ""
     spelled = Structure(structure.tags, structure.root, structure.stream, prefixes)
     return f"<{prefix}:structure{namespaces}{stream}>\n{''.join(_lines(spelled))}</{prefix}:structure>"
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Final
 from xstreamcast.errors import error
 from xstreamcast.model.change import ContentChange, Hide, Remove, Replace, Show
 from xstreamcast.run.continuous.display.emit import ANSWER, ERROR
-from xstreamcast.tables.answer_table import AnswerTable, Removal, RowChange
-from xstreamcast.tables.cells import Nested
-from xstreamcast.tables.contents import Contents
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.arrive.inflow import Inflow
     from xstreamcast.run.continuous.display.shelf import Emitted
     from xstreamcast.run.query import Query
+    from xstreamcast.tables.answer_table import AnswerTable, Removal, RowChange
+    from xstreamcast.tables.cells import Nested
+    from xstreamcast.tables.contents import Contents
 
 _MANY: Final = 5_000
 """Changed rows that are written, whatever the time."""
@@ -124,6 +124,8 @@ class TableSink:
 
     def _rows(self) -> Iterable[RowChange]:
         """The rows that have changed."""
+        from xstreamcast.tables.answer_table import RowChange
+
         there = [(region, *told) for region, told in self._net.items() if told is not None]
         for region, told in self._net.items():
             if told is None:
@@ -144,6 +146,9 @@ def table_of_query(
     nested: Nested,
 ) -> tuple[AnswerTable, Contents]:
     """The table of a query's answer, and what makes rows of its items; all as :meth:`Tabled.into` says."""
+    from xstreamcast.tables.answer_table import AnswerTable
+    from xstreamcast.tables.contents import Contents
+
     namespaces = query.executable.program.static.namespaces
     contents = Contents(columns, nested, {prefix: uri for prefix, uri in namespaces.items() if prefix != "xml"})
     keys = tuple(name.strip() for name in key.split(",")) if isinstance(key, str) else tuple(key)

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.feeds.fed import Fed
-from xstreamcast.feeds.feed import Feed
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.change import ROW, Change, to_row
 from xstreamcast.model.serialise import serialise
@@ -53,6 +52,7 @@ from xstreamcast.tables.sink import Tabled
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
+    from xstreamcast.feeds.feed import Feed
     from xstreamcast.model.atomic import Item
     from xstreamcast.run.continuous.columns.engine import Columnar
     from xstreamcast.run.continuous.columns.table import RegionTable
