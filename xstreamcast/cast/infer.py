@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from os import PathLike
-from typing import Any, Final, cast
+from typing import Any, Final
 from xml.parsers import expat
 
 from xstreamcast.errors import Place, XStreamError, error
@@ -21,7 +20,7 @@ from xstreamcast.model.structure import TYPES, Structure, Tag, TagType
 from xstreamcast.model.time import parse_instant
 from xstreamcast.scan.encoding import open_input as open_file
 from xstreamcast.scan.encoding import plain_xml, read_chunks, source_name
-from xstreamcast.scan.given import Given, readable
+from xstreamcast.scan.given import Given, each_of, readable
 from xstreamcast.scan.normalise import parse_fault
 
 WORTH_A_FRAGMENT: Final = 256
@@ -188,8 +187,7 @@ def infer_structure(
     fragments instead."""
     summary = _Summary()
     structure: Structure | None = None
-    one = isinstance(sources, str | PathLike | bytes | bytearray | memoryview) or not isinstance(sources, Iterable)
-    for given in (cast(Given, sources),) if one or hasattr(sources, "read") else cast(Iterable[Given], sources):
+    for given in each_of(sources):
         source = readable(given)
         name = source_name(source)
         if name.endswith(".dtd"):

@@ -20,7 +20,7 @@ from xstreamcast.model.fragment import Arrival, FragmentReader, cut_short, read_
 from xstreamcast.model.framing import FRAGMENT_LIMIT
 from xstreamcast.model.structure import Structure
 from xstreamcast.scan.encoding import plain_xml, source_name
-from xstreamcast.scan.given import Given, readable
+from xstreamcast.scan.given import Given, stream_of
 
 if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch
@@ -41,7 +41,7 @@ def read_batches(
     A batch holds what was there to read; of a pipe, what has come so far. ``structure``: the one known beforehand.
     A folder is read file by file, as it is now.
     """
-    source = readable(given)
+    source = stream_of(given)
     if isinstance(source, str | Path) and Path(source).is_dir():
         yield from read_folder(Path(source), limit=limit)
         return

@@ -17,11 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from xstreamcast.errors import error, missing_file
-from xstreamcast.model.interop import from_foreign, is_foreign
-from xstreamcast.model.tree import Node
+from xstreamcast.model.fragment import read_stream
 from xstreamcast.run.continuous.arrive.arrivals import Ended, arrivals
-from xstreamcast.scan.given import is_text
-from xstreamcast.scan.given import readable as given
+from xstreamcast.scan.given import each_of, is_text, readable, stream_of
 
 if TYPE_CHECKING:
     from xstreamcast.errors import Place
@@ -62,14 +60,16 @@ class Fed:
         return self
 
     def feed_xml(self, document: Any) -> list[Change]:
-        """Take in a document: bytes, a text of XML, a path, an open file, a tree of lxml or ElementTree, a node.
+        """Take in a document: bytes, a text of XML, a path, an open file, a tree of lxml or ElementTree, a node; or an
+        iterable of such.
 
         What it changes in the answer. XSC0091: the query was made without ``feed=``.
         """
         if self._feed is None:
             hint = 'continuous(text, feed=Feed("/order", key="@id"))'
             raise error("XSC0091", "nothing says what a record of a document is", hint=hint)
-        self.inflow.feed_many(self._feed.changes(readable(document)))
+        for one in each_of(document):
+            self.inflow.feed_many(self._feed.changes(one))
         return [emitted.change for emitted in self.take()]
 
     def brought(self, pause: float) -> Iterator[tuple[str, Arrival | Ended | list[Structure | Change] | None]]:
@@ -82,10 +82,12 @@ class Fed:
         yield from arrivals(self.inflow.sources, pause=pause)
 
     async def run(
-        self, source: AsyncIterable[Arriving] | Iterable[Arriving] | None = None, stream: str | None = None
+        self, source: AsyncIterable[Arriving | Any] | Iterable[Arriving | Any] | None = None, stream: str | None = None
     ) -> AsyncIterator[Change]:
         """Feed what a source brings, as it comes: ``async for change in q.run(source)``.
 
+        It brings changes, or XML in any form that :meth:`feed_xml` takes: documents where the query has a feed,
+        else fragments.
         Without a source, what the query was made with is read until it ends, in threads: its ``streams``, or the
         documents of its own ``source``, which may be asynchronous.
         """
@@ -106,12 +108,23 @@ class Fed:
                     yield emitted.change
         elif isinstance(source, AsyncIterable):
             async for item in source:
-                for change in self.feed(item, stream):
+                for change in self._feed_any(item, stream):
                     yield change
         else:
-            for item in source:
-                for change in self.feed(item, stream):
+            for item in each_of(source):
+                for change in self._feed_any(item, stream):
                     yield change
+
+    def _feed_any(self, item: Any, stream: str | None) -> list[Change]:
+        """Take in a change, a document or some fragments."""
+        from xstreamcast.run.continuous.arrive.inflow import Arriving
+
+        if isinstance(item, Arriving):
+            return self.feed(item, stream)
+        if self._feed is not None:
+            return self.feed_xml(item)
+        self.inflow.feed_many(read_stream(stream_of(item)), stream)
+        return [emitted.change for emitted in self.take()]
 
     def follow(self) -> Iterator[Change]:
         """Read what the query was made with until it ends, ``streams`` or documents: ``for change in q.follow()``."""
@@ -125,7 +138,6 @@ def _documents(feed: Feed, source: Any, pause: float) -> Iterator[Source | None]
     """The documents of a source: a file, a folder that grows, or any iterable of what a document may be."""
     if isinstance(source, AsyncIterable):
         raise error("XSC0091", "the source is waited for", hint="async for change in q.run()")
-    one = isinstance(source, str | PathLike | bytes | bytearray | memoryview) or hasattr(source, "read")
     if isinstance(source, str | PathLike) and not is_text(source):
         path = Path(source)
         if not path.exists():
@@ -133,14 +145,5 @@ def _documents(feed: Feed, source: Any, pause: float) -> Iterator[Source | None]
         from xstreamcast.feeds.documents import documents
 
         yield from documents(feed, [str(path)], path.is_dir(), None, pause)
-    elif one or is_foreign(source) or isinstance(source, Node) or not isinstance(source, Iterable):
-        yield readable(source)
     else:
-        yield from map(readable, source)
-
-
-def readable(document: Any) -> Source:
-    """A document as a feed reads it: also a node, and a tree of lxml or ElementTree."""
-    if is_foreign(document):
-        document = from_foreign(document)
-    return given(document.xml() if isinstance(document, Node) else document)
+        yield from map(readable, each_of(source))

@@ -9,7 +9,7 @@ archive; a document that ``doc()`` finds too is the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +19,7 @@ from xstreamcast.errors import error
 from xstreamcast.model.atomic import Item
 from xstreamcast.run.library import Library, document, path_of, uri_of
 from xstreamcast.run.stored import in_archives, opened
+from xstreamcast.scan.given import each_of, is_text
 
 _XML_FILES: Final = (
     "*.xml", "*.xml.gz", "*.xml.bz2", "*.xml.xz", "*.xml.zst", "*.zip", "*.tar", "*.tar.*", "*.tgz",
@@ -51,9 +52,9 @@ class Collections:
     def _sources(self, name: str) -> list[Any]:
         if name in self._given:
             given = self._given[name]
-            if isinstance(given, str | PathLike):
+            if isinstance(given, str | PathLike) and not is_text(given):
                 return list(matching(Path(given)))
-            return list(given) if isinstance(given, Iterable) else [given]
+            return list(each_of(given))
         if not name:
             hint = "name one: collection('folder'), collection('folder/*.xml'), or give it: collections={'': files}"
             raise error("FODC0002", "there is no default collection", hint=hint)

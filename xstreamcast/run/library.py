@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from functools import partial
-from io import BytesIO, TextIOBase
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,7 +25,7 @@ from xstreamcast.model.types import type_of
 from xstreamcast.run.tables import rows_of
 from xstreamcast.scan.archives import document_at, is_document, uri_at
 from xstreamcast.scan.encoding import open_input
-from xstreamcast.scan.given import binary, is_text
+from xstreamcast.scan.given import binary, is_open, is_text
 
 if TYPE_CHECKING:
     from xstreamcast.scan.external import External
@@ -100,8 +100,11 @@ class Library:
     def _read(self, uri: str) -> Node:
         for name, source in self.given.items():
             if name == uri or (self.base_uri and urljoin(self.base_uri, name) == uri):
-                given: Node = document(source, self.external)
-                return given
+                given = document(source, self.external)
+                if isinstance(given, Node):
+                    return given
+                hint = "a path, XML as text or bytes, an open file, a tree; several are a collection: collections="
+                raise error("FODC0002", f"what was given for {uri} is no document", hint=hint)
         path = path_of(uri)
         try:
             found = None if path is None else document_at(path)
@@ -136,11 +139,12 @@ def document(source: Any, external: External | None = None) -> Item:
         return parse_file(Path(source), None, external)
     if isinstance(source, (bytes, bytearray, memoryview)):
         return read(open_input(BytesIO(bytes(source))))
-    if isinstance(source, TextIOBase):
-        return document(binary(source), external)
-    if hasattr(source, "read"):
-        uri = uri_of(source)
-        return read(open_input(source), uri, uri)
+    if is_open(source):
+        opened = binary(source)
+        if isinstance(opened, str):
+            return document(opened, external)
+        uri = uri_of(opened)
+        return read(open_input(opened), uri, uri)
     return item_of(source)
 
 

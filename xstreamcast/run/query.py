@@ -70,8 +70,8 @@ def query(
 
     ``context`` (the context item) and the values of ``docs`` (what ``doc("name")`` finds) may be a path, bytes, a
     text of XML, a tree or an element of lxml or ElementTree, a node, or an open file. Of a folder, a pattern
-    (``"in/*.xml"``) or a list of paths as ``context`` the query is asked one document after the other; ``collection()``
-    has all of them. ``variables`` are values of
+    (``"in/*.xml"``), a list or an iterator of these as ``context`` the query is asked one document after the other;
+    ``collection()`` has all of them. ``variables`` are values of
     external variables: plain Python values, nodes, or lists and other iterables of them. ``streams`` are fragment
     streams by the name that ``stream("name")`` asks for, or a function from name to document node. ``now`` fixes the
     current time; with streams it is by default the largest valid time in them. Files named by ``doc()`` in the query,
@@ -140,7 +140,9 @@ def query_many(
     if not queries:
         return []
     moment = moment_of(now)
-    if several(context) is not None:
+    each = several(context)
+    if each is not None:
+        context = each
         ask = partial(Query.__call__, context=context, docs=docs, collections=collections, variables=variables)
         return [
             ask(each, now=moment, threads=threads, spool=spool, many=many, dtd=dtd, catalog=catalog) for each in queries

@@ -11,15 +11,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from glob import glob
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Final
 
 from xstreamcast.errors import Place, XStreamError, error, missing_file
+from xstreamcast.model.names import DOCUMENT
+from xstreamcast.model.tree import Node
 from xstreamcast.scan.archives import is_archive, is_member, members, split
-from xstreamcast.scan.given import is_text
+from xstreamcast.scan.given import is_one, is_text
 
 PATTERN: Final = re.compile(r"[*?\[]")
 _MEMBERS: Final = re.compile(r"(.*?[^\[])!(.*)", re.DOTALL)
@@ -79,13 +81,24 @@ def missing(name: str) -> XStreamError:
     return missing_file(name, "no such file, and nothing matches", "a file, a folder or a pattern of files")
 
 
+def _names(given: Any) -> bool:
+    return isinstance(given, str | PathLike) and not is_text(given)
+
+
+def _is_document(given: Any) -> bool:
+    """Whether it is a document rather than a value: of nodes, only whole documents are."""
+    return is_one(given) and (not isinstance(given, Node) or given.kind == DOCUMENT)
+
+
 def several(context: Any) -> list[Any] | None:
-    """The documents that a context stands for if it names a folder, an archive or a pattern, or is a list of names or
-    texts."""
+    """The documents that a context stands for if it names a folder, an archive or a pattern, or is a list or an
+    iterator of documents: names, texts, bytes, open files, trees."""
+    if isinstance(context, Iterator) and not is_one(context):
+        context = list(context)
     if isinstance(context, list | tuple):
-        if not context or not all(isinstance(each, str | PathLike) for each in context):
+        if not context or not all(map(_is_document, context)):
             return None
-        return [document for each in context for document in ([each] if is_text(each) else stored(each))]
+        return [document for each in context for document in (stored(each) if _names(each) else [each])]
     if not isinstance(context, str | PathLike) or is_text(context):
         return None
     place = Path(context)

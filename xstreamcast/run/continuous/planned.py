@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xstreamcast.model.structure import Structure, parse_structure
@@ -10,6 +11,8 @@ from xstreamcast.plan.algebra import Plan
 from xstreamcast.plan.decompose.one_root import looks_beside_root, names_elements, rests_on_one_root
 from xstreamcast.plan.decompose.plan import looks_everywhere, plan
 from xstreamcast.plan.explain.changes import obstacle
+from xstreamcast.scan.encoding import plain_xml, source_name
+from xstreamcast.scan.given import readable
 
 if TYPE_CHECKING:
     from xstreamcast.lang import ast
@@ -79,9 +82,15 @@ def _odd(associations: Mapping[str, Association]) -> set[str]:
 
 
 def given_structures(given: Any) -> dict[str, Structure]:
-    """The tag structures that somebody gives, by their streams' names, or one for all: as they are, or as text."""
+    """The tag structures that somebody gives, by their streams' names, or one for all: as they are, or as XML."""
     named = given if isinstance(given, Mapping) else {} if given is None else {"": given}
-    return {name: one if isinstance(one, Structure) else parse_structure(one) for name, one in named.items()}
+    return {name: one if isinstance(one, Structure) else _read(one) for name, one in named.items()}
+
+
+def _read(given: Any) -> Structure:
+    source = readable(given)
+    name = source_name(source) if isinstance(source, str | Path) else "structure"
+    return parse_structure(b"".join(plain_xml(source)), name)
 
 
 def known_structures(associations: Mapping[str, Association]) -> dict[str, Structure]:

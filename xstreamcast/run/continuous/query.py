@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import Place, XStreamError, error
@@ -32,7 +31,7 @@ from xstreamcast.plan.modes.rewrite import EMISSIONS as EMISSIONS
 from xstreamcast.plan.modes.rewrite import Emission, Modes, rewrite
 from xstreamcast.plan.mutability import fixed_of
 from xstreamcast.plan.retention import Keep, retention
-from xstreamcast.run.continuous.arrive.arrivals import stream_path
+from xstreamcast.run.continuous.arrive.arrivals import stream_source
 from xstreamcast.run.continuous.arrive.inflow import CLOCKS, Arriving, Clock, Inflow
 from xstreamcast.run.continuous.arrive.share import Association, Recomputed
 from xstreamcast.run.continuous.display.announced import Announced
@@ -65,7 +64,7 @@ def continuous(
     text: str,
     *,
     structures: Mapping[str, Structure | str | bytes] | Structure | str | bytes | None = None,
-    streams: Mapping[str, str | Path] | None = None,
+    streams: Mapping[str, Given] | None = None,
     feed: Feed | None = None,
     source: Any = None,
     variables: Mapping[str, Any] | None = None,
@@ -84,7 +83,8 @@ def continuous(
     """A query over streams that is answered at every moment: see :class:`ContinuousQuery`.
 
     ``structures`` are the tag structures of streams that do not bring their own, by name, or one for all. ``streams``:
-    files, or folders that grow, by name, all that the query reads, for ``follow()`` and ``run()``. Or the only stream
+    files, or folders that grow, or any other XML of fragments, by name, all that the query reads, for ``follow()`` and
+    ``run()``. Or the only stream
     is what a ``feed`` finds in documents, those of a ``source`` (a file, a folder that grows, any iterable, also an
     asynchronous one) or those given to ``feed_xml()``. ``emit``: ``eager``, a hole that is not filled counts as empty;
     ``certain``, what a further fill could change is held back; ``optimistic``, a predicate that is not decided counts
@@ -111,7 +111,7 @@ def continuous_many(
     texts: Iterable[str],
     *,
     structures: Mapping[str, Structure | str | bytes] | Structure | str | bytes | None = None,
-    streams: Mapping[str, str | Path] | None = None,
+    streams: Mapping[str, Given] | None = None,
     variables: Mapping[str, Any] | None = None,
     docs: Mapping[str, Any] | None = None,
     emit: Emission = "eager",
@@ -143,7 +143,7 @@ def continuous_many(
     inflow.rooted = assume == "rooted"
     inflow.fixed = fixed_of(fixed)
     inflow.memory = None if memory is None else bytes_of(memory)
-    inflow.sources = {stream: stream_path(stream, source) for stream, source in (streams or {}).items()}
+    inflow.sources = {stream: stream_source(stream, source) for stream, source in (streams or {}).items()}
     called = list(names)
     for number, text in enumerate(texts):
         known = inflow.structures or None

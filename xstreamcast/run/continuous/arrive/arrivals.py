@@ -9,7 +9,8 @@ thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping
+from io import BytesIO
 from os import PathLike, fspath
 from pathlib import Path
 from queue import Empty, Queue
@@ -21,8 +22,8 @@ from xstreamcast.errors import Place, error, missing_file
 from xstreamcast.model.change import Eos
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import Arrival, FragmentReader, ReaderState, read_stream
-from xstreamcast.scan.encoding import plain_xml, standard_input
-from xstreamcast.scan.given import is_text
+from xstreamcast.scan.encoding import Source, plain_xml, standard_input
+from xstreamcast.scan.given import is_one, is_text, stream_of
 from xstreamcast.serve import SCHEME
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ Brought = tuple[str, Arrival | Ended | None]
 
 
 def arrivals(
-    sources: Mapping[str, str],
+    sources: Mapping[str, Source],
     idle: float | None = None,
     pause: float | None = None,
     receptions: dict[str, Reception] | None = None,
@@ -54,7 +55,7 @@ def arrivals(
     to put what is known of the connections to servers, by stream; it is kept up to date.
     """
     check_sources(sources)
-    at_rest = all(source != "-" and Path(source).is_file() for source in sources.values())
+    at_rest = all(map(_at_rest, sources.values()))
     readers = {
         name: _read(name, source, idle, {} if receptions is None else receptions) for name, source in sources.items()
     }
@@ -63,19 +64,28 @@ def arrivals(
     return _as_they_come(readers, pause)
 
 
-def stream_path(name: str, source: object) -> str:
-    """Where a stream is read from, as it was given: a path or an address."""
+def _at_rest(source: Source) -> bool:
+    """Whether nothing has to be waited for."""
+    return isinstance(source, BytesIO) or (isinstance(source, str) and source != "-" and Path(source).is_file())
+
+
+def stream_source(name: str, source: object) -> Source:
+    """Where a stream is read from, as it was given: a path, an address, or XML in any other form."""
     if isinstance(source, str | PathLike) and not is_text(source):
         return fspath(source)
-    hint = (
-        "a stream is a file, a folder that grows, -, or xcast://host:port/name; what is at hand is taken in by load()"
-    )
+    hint = "a stream is a file, a folder that grows, -, xcast://host:port/name, or fragments as text, bytes, a file …"
+    if isinstance(source, AsyncIterable):
+        hint = "what must be waited for is given to run(): async for change in q.run(source)"
+    elif is_one(source) or isinstance(source, Iterable):
+        return stream_of(source)
     raise error("XPTY0004", f'the stream "{name}" is nothing that can be followed', hint=hint)
 
 
-def check_sources(sources: Mapping[str, str]) -> None:
+def check_sources(sources: Mapping[str, Source]) -> None:
     """Raise XSC0006 for a source that is not there; servers may come later."""
     for source in sources.values():
+        if not isinstance(source, str):
+            continue
         if source != "-" and not source.startswith(SCHEME) and not Path(source).exists():
             hint = "a stream is a file, a folder that grows, -, or xcast://host:port/name"
             raise missing_file(source, "there is no file or folder of that name", hint)
@@ -118,7 +128,9 @@ def _as_they_come(readers: dict[str, Iterator[Arrival]], pause: float | None) ->
         yield name, brought
 
 
-def _read(name: str, source: str, idle: float | None, receptions: dict[str, Reception]) -> Iterator[Arrival]:
+def _read(name: str, source: Source, idle: float | None, receptions: dict[str, Reception]) -> Iterator[Arrival]:
+    if not isinstance(source, str):
+        return read_stream(source)
     if source == "-":
         return read_stream(standard_input())
     if source.startswith(SCHEME):

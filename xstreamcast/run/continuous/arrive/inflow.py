@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
     from xstreamcast.plan.mutability import Fixed
     from xstreamcast.run.continuous.query import ContinuousQuery
+    from xstreamcast.scan.encoding import Source
     from xstreamcast.scan.given import Given
 
 READY_FROM: Final = 1 << 18
@@ -68,7 +69,7 @@ class Inflow:
         self.findings = Findings(report)
         self._unheard = 0
         self.queries: list[ContinuousQuery] = []
-        self.sources: dict[str, str] = {}
+        self.sources: dict[str, Source] = {}
         self.associations: dict[str, Association] = {}
         self.finished: set[str] = set()
         """The streams that bring nothing more."""
