@@ -79,14 +79,10 @@ def _category(name: str) -> Ranges | None:
 @cache
 def _block(name: str) -> Ranges | None:
     """A Unicode block by its name without spaces."""
-    from elementpath.regex.unicode_subsets import unicode_block
+    from xstreamcast.functions.unicode_blocks import block
 
-    try:
-        subset = unicode_block(name)
-    except (KeyError, ValueError):
-        return None
-    codes = [part if isinstance(part, tuple) else (part, part + 1) for part in subset.codepoints]
-    return _merged([(low, high - 1) for low, high in codes])
+    found = block(name)
+    return None if found is None else _merged(found)
 
 
 _NAME_START: Final = _merged(

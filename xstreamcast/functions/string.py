@@ -11,7 +11,6 @@ from xstreamcast.functions.context import DynamicContext
 from xstreamcast.functions.number import round_double
 from xstreamcast.functions.registry import function
 from xstreamcast.model.atomic import Base64Binary, Item
-from xstreamcast.model.collation import CODEPOINTS, Collation
 from xstreamcast.model.lexical import to_string
 from xstreamcast.model.tree import Node
 
@@ -71,20 +70,8 @@ def codepoint_equal(a: str | None, b: str | None) -> bool | None:
 def collation_key(context: DynamicContext, text: str, uri: str | None = None) -> Base64Binary:
     """Octets that are equal, and ordered, as the strings are under the collation."""
     key = context.collation(uri).key(text)
-    levels = key if isinstance(key, tuple) else (key,)
-    octets = b"\0\0".join(_ordered_octets(level) for level in levels)
-    return Base64Binary(octets)
-
-
-def _ordered_octets(level: object) -> bytes:
-    if isinstance(level, str):
-        return level.encode("utf-8", "surrogatepass")  # UTF-8 keeps codepoint order
-    parts = []
-    assert isinstance(level, tuple)
-    for rank, number, character in level:
-        digits = str(number)
-        parts.append(f"{len(digits):04d}{digits}" if rank == 0 else character)
-    return "\x01".join(parts).encode("utf-8")
+    # UTF-8 keeps the order of codepoints.
+    return Base64Binary(key if isinstance(key, bytes) else key.encode("utf-8", "surrogatepass"))
 
 
 @function("fn:contains-token", "xs:string*, xs:string", "xs:boolean", context=True)
@@ -181,59 +168,28 @@ def translate(text: str | None, source: str, target: str) -> str:
     return (text or "").translate(table)
 
 
-def _folded(collation: Collation, text: str | None) -> str:
-    text = str(text or "")
-    return text if collation.fold is None else collation.fold(text)
-
-
 @function("fn:contains", "xs:string?, xs:string?", "xs:boolean", context=True)
 @function("fn:contains", "xs:string?, xs:string?, xs:string", "xs:boolean", context=True)
 def contains(context: DynamicContext, text: str | None, part: str | None, uri: str | None = None) -> bool:
-    collation = context.collation(uri)
-    return _folded(collation, part) in _folded(collation, text)
+    return context.collation(uri).find(str(text or ""), str(part or "")) is not None
 
 
 @function("fn:starts-with", "xs:string?, xs:string?", "xs:boolean", context=True)
 @function("fn:starts-with", "xs:string?, xs:string?, xs:string", "xs:boolean", context=True)
 def starts_with(context: DynamicContext, text: str | None, part: str | None, uri: str | None = None) -> bool:
-    collation = context.collation(uri)
-    return _folded(collation, text).startswith(_folded(collation, part))
+    return context.collation(uri).starts(str(text or ""), str(part or ""))
 
 
 @function("fn:ends-with", "xs:string?, xs:string?", "xs:boolean", context=True)
 @function("fn:ends-with", "xs:string?, xs:string?, xs:string", "xs:boolean", context=True)
 def ends_with(context: DynamicContext, text: str | None, part: str | None, uri: str | None = None) -> bool:
-    collation = context.collation(uri)
-    return _folded(collation, text).endswith(_folded(collation, part))
-
-
-def _found(collation: Collation, text: str, part: str) -> tuple[int, int] | None:
-    """Where the first match of a part begins and ends in the unfolded text."""
-    if collation is CODEPOINTS or collation.fold is None:
-        at = text.find(part)
-        return None if at < 0 else (at, at + len(part))
-    fold = collation.fold
-    pieces = [fold(character) for character in text]
-    at = "".join(pieces).find(fold(part))
-    if at < 0:
-        return None
-    ends = at + len(fold(part))
-    if ends == at:  # nothing but ignored characters
-        return 0, 0
-    first = position = 0
-    for index, piece in enumerate(pieces):
-        if position <= at:
-            first = index
-        position += len(piece)
-        if position >= ends and index >= first:
-            return first, index + 1  # the shortest match: ignored characters behind it stay
-    return first, len(text)
+    return context.collation(uri).ends(str(text or ""), str(part or ""))
 
 
 @function("fn:substring-before", "xs:string?, xs:string?", "xs:string", context=True)
 @function("fn:substring-before", "xs:string?, xs:string?, xs:string", "xs:string", context=True)
 def substring_before(context: DynamicContext, text: str | None, part: str | None, uri: str | None = None) -> str:
-    place = _found(context.collation(uri), text or "", part or "")
+    place = context.collation(uri).find(text or "", part or "")
     return "" if place is None or not part else (text or "")[: place[0]]
 
 
@@ -243,5 +199,5 @@ def substring_after(context: DynamicContext, text: str | None, part: str | None,
     if not part:
         context.collation(uri)
         return str(text or "")
-    place = _found(context.collation(uri), text or "", part)
+    place = context.collation(uri).find(text or "", part)
     return "" if place is None else (text or "")[place[1] :]

@@ -1,30 +1,83 @@
 """Collations: how strings compare (F&O 3.1 §5.3).
 
-Known are the codepoint collation, HTML ASCII case-insensitive, and UCA URIs with ``fallback=yes`` (their default),
-which get an approximation by decomposition, accents and case; ``fallback=no`` is refused with FOCH0002.
+Known are the codepoint collation, HTML ASCII case-insensitive, and those of the Unicode Collation Algorithm where ICU
+is installed (:mod:`~xstreamcast.model.collation_icu`).
 """
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urljoin
 
 from xstreamcast.errors import error
 from xstreamcast.model.namespaces import CODEPOINT, HTML_ASCII, UCA
 
 
+class Unit(NamedTuple):
+    """A collation unit: what it weighs, and the part of a text that it stands for. ``begins``: not the rest of a
+    character, nor what modifies the one before."""
+
+    weight: int
+    begin: int
+    end: int
+    begins: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Collation:
-    """``key`` maps a string to something hashable and ordered; ``fold`` maps one character to the text that
-    substring functions compare (``None``: by codepoints)."""
+    """``key`` maps a string to something hashable and ordered; ``units`` gives those of a string that count, for the
+    functions that look for parts of strings (``None``: its codepoints are)."""
 
     uri: str
     key: Callable[[str], Any]
-    fold: Callable[[str], str] | None = None
+    units: Callable[[str], list[Unit]] | None = None
+
+    def find(self, text: str, part: str) -> tuple[int, int] | None:
+        """Where the first, shortest match of a part begins and ends (F&O 3.1 §5.4.1, a minimal match)."""
+        if self.units is None:
+            at = text.find(part)
+            return None if at < 0 else (at, at + len(part))
+        for begin, end in self.matches(text, part):
+            return begin, end
+        return None
+
+    def matches(self, text: str, part: str) -> Iterator[tuple[int, int]]:
+        """Where a part is matched, from the left; once at the beginning if there is nothing in it that counts.
+
+        A match begins and ends where units do: ``a`` is no part of ``ä`` where accents count, nor ever of ``æ``.
+        """
+        assert self.units is not None
+        units, wanted = self.units(text), self.units(part)
+        if not wanted:
+            yield 0, 0
+            return
+        weights, sought, size = [unit.weight for unit in units], [unit.weight for unit in wanted], len(wanted)
+        for at in range(len(units) - size + 1):
+            whole = at + size == len(units) or units[at + size].begins
+            if whole and units[at].begins == wanted[0].begins and weights[at : at + size] == sought:
+                yield units[at].begin, units[at + size - 1].end
+
+    def starts(self, text: str, part: str) -> bool:
+        """Whether a text begins with a part, but for what does not count."""
+        if self.units is None:
+            return text.startswith(part)
+        units, wanted = self.units(text), self.units(part)
+        size = len(wanted)
+        whole = size >= len(units) or not wanted or units[size].begins
+        return whole and [unit.weight for unit in units[:size]] == [unit.weight for unit in wanted]
+
+    def ends(self, text: str, part: str) -> bool:
+        """Whether a text ends with a part, but for what does not count."""
+        if self.units is None:
+            return text.endswith(part)
+        wanted = self.units(part)
+        last = self.units(text)[-len(wanted) :]
+        if not wanted or len(last) < len(wanted):
+            return not wanted
+        return last[0].begins == wanted[0].begins and [u.weight for u in last] == [u.weight for u in wanted]
 
 
 def _same(text: str) -> str:
@@ -38,8 +91,12 @@ def _ascii_lower(text: str) -> str:
     return text.translate(_LOWER)
 
 
+def _lower_characters(text: str) -> list[Unit]:
+    return [Unit(ord(character), at, at + 1, True) for at, character in enumerate(_ascii_lower(text))]
+
+
 CODEPOINTS: Final = Collation(CODEPOINT, _same)
-_ASCII_INSENSITIVE: Final = Collation(HTML_ASCII, _ascii_lower, _ascii_lower)
+_ASCII_INSENSITIVE: Final = Collation(HTML_ASCII, _ascii_lower, _lower_characters)
 
 
 def collation(uri: str | None, base_uri: str | None = None, default: str = CODEPOINT) -> Collation:
@@ -60,72 +117,7 @@ def _named(uri: str, base_uri: str | None) -> Collation:
         return _ASCII_INSENSITIVE
     plain, _, query = absolute.partition("?")
     if plain == UCA:
-        return _uca(absolute, query)
-    raise error("FOCH0002", f"there is no collation {uri}", hint=f"known: {CODEPOINT}, {HTML_ASCII}")
+        from xstreamcast.model.collation_icu import uca
 
-
-_STRENGTHS: Final = {"primary": 1, "secondary": 2, "tertiary": 3, "quaternary": 3, "identical": 4}
-_STRENGTHS.update({"1": 1, "2": 2, "3": 3, "4": 3, "5": 4})
-
-
-def _uca(uri: str, query: str) -> Collation:
-    parameters = dict(part.partition("=")[::2] for part in query.split(";") if part)
-    if parameters.get("fallback") == "no":
-        raise error("FOCH0002", f"the Unicode Collation Algorithm is only approximated: {uri}", hint="fallback=yes")
-    strength = _STRENGTHS.get(parameters.get("strength", "tertiary"), 3)
-    upper_first = parameters.get("caseFirst") == "upper"
-    blank = parameters.get("alternate") in ("blanked", "shifted")
-    numeric = parameters.get("numeric") == "yes"
-    case_level = parameters.get("caseLevel") == "yes"
-
-    def primary(text: str) -> str:
-        kept = (c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-        folded = "".join(kept).casefold()
-        if blank:
-            folded = "".join(c for c in folded if unicodedata.category(c)[0] not in "PZS")
-        return folded
-
-    def secondary(text: str) -> str:
-        return unicodedata.normalize("NFD", text).casefold()
-
-    def case_key(text: str) -> str:
-        # Lower case sorts first in UCA's tertiary weights; swapped on demand.
-        decomposed = unicodedata.normalize("NFD", text)
-        return decomposed if upper_first else decomposed.swapcase()
-
-    def key(text: str) -> Any:
-        first: Any = primary(text)
-        if numeric:
-            first = _with_numbers(first)
-        levels = [first]
-        if case_level and strength < 3:
-            levels.append("".join(c for c in case_key(text) if not unicodedata.combining(c)))
-        if strength >= 2:
-            levels.append(secondary(text))
-        if strength >= 3:
-            levels.append(case_key(text))
-        if strength >= 4:
-            levels.append(text)
-        return tuple(levels)
-
-    fold = {1: primary, 2: secondary}.get(strength, _nfd)
-    return Collation(uri, key, fold)
-
-
-def _nfd(text: str) -> str:
-    return unicodedata.normalize("NFD", text)
-
-
-def _with_numbers(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Digit runs compare as numbers, before other characters."""
-    parts: list[tuple[int, int, str]] = []
-    digits = ""
-    for character in text + "\0":
-        if character.isdigit():
-            digits += character
-            continue
-        if digits:
-            parts.append((0, int(digits), ""))
-            digits = ""
-        parts.append((1, 0, character))
-    return tuple(parts[:-1])
+        return uca(absolute, query)
+    raise error("FOCH0002", f"there is no collation {uri}", hint=f"known: {CODEPOINT}, {HTML_ASCII}, {UCA}?lang=…")

@@ -1,7 +1,7 @@
 """How executors get this package: as an archive that Spark unpacks in the folder where they run.
 
 ``spark.archives`` brings the archive, ``PYTHONPATH`` names the folder it is unpacked to. What the package depends on
-(numba, numpy, elementpath, pyarrow) has to be installed for the workers' Python. The kernels that are compiled here
+(numba, numpy, pyarrow) has to be installed for the workers' Python. The kernels that are compiled here
 (:mod:`xstreamcast.native`) go along: workers with the same processor and versions take them as they are, others compile
 them once.
 
