@@ -212,7 +212,7 @@ def test_streams_whose_names_are_computed_may_have_any() -> None:
     assert query.text() == "0 1"
 
 
-@pytest.mark.parametrize("source", [b"<a/>", "<a/>", 5, io.StringIO("<a/>")], ids=["bytes", "text", "int", "file"])
-def test_only_what_has_an_address_can_be_followed(source: Any) -> None:
+@pytest.mark.parametrize("source", [5, None, 2.5])
+def test_what_is_no_xml_cannot_be_followed(source: Any) -> None:
     with pytest.raises(XStreamError, match='XPTY0004 the stream "s" is nothing that can be followed'):
         xstreamcast.continuous('stream("s")//a', streams={"s": source})
