@@ -2,9 +2,9 @@
 
 Every input goes to a Parquet file with its columns, and one input to every output; beside `xcast query` (`xcast feed`
 for tables of databases) the scripts and packages that people use now (`bench/files_by_hand.py`): lxml's iterparse,
-tuned; `pandas.read_xml`, which has no lists, so that its authors are one each; pubmed_parser; osmium for OSM; DuckDB's
-extension webbed, if it can be loaded. The number of rows is compared: ≠ is one that differs from ours. Ratios are of
-CPU time.
+tuned; `pandas.read_xml`, which has no lists, so that its authors are one each; pubmed_parser, which reads .gz; osmium
+for OSM; DuckDB's extension webbed, if it can be loaded. The number of rows is compared: ≠ is one that differs from
+ours. Ratios are of CPU time.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ INPUTS: Final[dict[str, tuple[str, str, tuple[str, ...]]]] = {
 }  # fmt: skip
 """What is asked of each input: the records, the columns, and further options."""
 OUTPUTS: Final = ("parquet", "arrow", "csv", "tsv", "jsonl", "db")
-_PEERS: Final = {"xml": ("pandas", "pubmed_parser", "webbed"), "gz": ("pubmed_parser",), "osm": ("osmium",)}
+_PEERS: Final = {"xml": ("pandas", "webbed"), "gz": ("pubmed_parser",), "osm": ("osmium",)}
 
 
 def run() -> None:

@@ -104,7 +104,8 @@ def _record(pmid: int, draw: random.Random, prose: str) -> str:
     return (
         f'<PubmedArticle>\n<MedlineCitation Status="MEDLINE" Owner="NLM">\n<PMID Version="1">{pmid}</PMID>\n'
         f"<DateRevised><Year>{draw.randint(1990, 2026)}</Year><Month>03</Month><Day>11</Day></DateRevised>\n"
-        f'<Article PubModel="Print">\n<Journal><Title>Journal {pmid % _TITLES}</Title></Journal>\n'
+        f'<Article PubModel="Print">\n<Journal><JournalIssue CitedMedium="Print"><PubDate><Year>2025'
+        f"</Year></PubDate></JournalIssue><Title>Journal {pmid % _TITLES}</Title></Journal>\n"
         f"<ArticleTitle>{title} &lt;{pmid}&gt;</ArticleTitle>\n"
         f"<Abstract><AbstractText>{abstract}</AbstractText></Abstract>\n"
         f'<AuthorList CompleteYN="Y">\n{authors}</AuthorList>\n</Article>\n<MeshHeadingList>\n{mesh}'
