@@ -9,7 +9,7 @@ arrivals that the exact reader alone would give.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -62,6 +62,11 @@ _PLAIN: Final = {"": "", "stream": STREAM}
 _BRINGS: Final = np.array([issubclass(kind, ContentChange) for kind in KINDS])
 _EOS: Final = KINDS.index(Eos)
 _POSITIONS: Final = [START, BEGIN, TO, END, DOC_FROM, DOC_TO]
+
+
+def _is_plain(scope: Mapping[str, str]) -> bool:
+    """Whether nothing is declared but what streams declare, besides XML's own prefix."""
+    return len(scope) == len(_PLAIN) + 1 and all(scope.get(prefix) == uri for prefix, uri in _PLAIN.items())
 
 
 class _StreamScanner(TableScanner):
@@ -222,12 +227,10 @@ class BatchReader:
             self.codes = self.automaton.codes()
         contexts = scanner.symbols.contexts
         if len(self.plain) < len(contexts):
-            fresh = [{**scope} for scope in contexts[len(self.plain) :]]
-            for scope in fresh:
-                scope.pop("xml", None)
+            fresh = contexts[len(self.plain) :]
             # The framing goes by prefixes: where the stream's own means something else, only the exact reader is right.
             self.rebound = any(scope.get("stream", STREAM) != STREAM for scope in fresh)
-            self.plain = np.concatenate([self.plain, np.array([scope == _PLAIN for scope in fresh], np.bool_)])
+            self.plain = np.concatenate([self.plain, np.array(list(map(_is_plain, fresh)), np.bool_)])
         return not self.rebound
 
     def stretches(self, scanner: _StreamScanner, rows: Any) -> Generator[FragmentBatch | Arrival, None, bool]:

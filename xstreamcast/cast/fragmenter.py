@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any, Final
 
@@ -344,7 +344,7 @@ class Fragmenter:
         return since, NOW if end is None else parse_instant(end)
 
 
-def inherited(scope: dict[str, str], tag: bytes) -> dict[str, str]:
+def inherited(scope: Mapping[str, str], tag: bytes) -> dict[str, str]:
     """The namespaces in scope that a start tag does not declare itself."""
     own = {match[1][6:].decode() for match in ATTRIBUTE.finditer(tag) if declares(match)}
     return {prefix: uri for prefix, uri in scope.items() if prefix not in own and prefix != "xml" and (prefix or uri)}

@@ -14,7 +14,7 @@ from xstreamcast.native.kernel import I32, I64, U8, kernel
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.content import attributes, body_begins, body_on, text_on
 from xstreamcast.scan.rows import emit, grow
-from xstreamcast.scan.token import find_name, find_text, is_name, lookup, skip_space
+from xstreamcast.scan.token import find_name, find_text, is_name, lookup, meaning, skip_space
 from xstreamcast.scan.vector import at8, at32, at64, base, put32, put64
 
 
@@ -77,6 +77,8 @@ def scan(
     text_flags = at64(regs, t.TEXT_FLAGS)
     hash_mask = at64(regs, t.HASH_MASK)
     stride = at64(regs, t.NAMES)
+    dense = at64(regs, t.DENSE)
+    pairs = at64(regs, t.PAIRS)
     classes = at64(regs, t.CLASSES)
     w = depth * t.LEVEL_WORDS
     state = at64(levels, w + t.STATE)
@@ -320,7 +322,7 @@ def scan(
             count = at64(regs, t.ATTRIBUTES)
             empty = at64(regs, t.EMPTY)
             scope = at64(regs, t.CONTEXT)
-        label = at32(elements_by, scope * stride + name)
+        label = meaning(elements_by, scope, name, stride, dense, pairs)
         if label < 0:
             put64(regs, t.FIRST, scope)
             put64(regs, t.SECOND, name)
@@ -340,7 +342,7 @@ def scan(
             stamp = at64(regs, t.TAGS)
             for k in range(count):
                 a = k * t.A_WORDS
-                q_name = at32(attributes_by, scope * stride + at64(scratch, a + t.A_NAME))
+                q_name = meaning(attributes_by, scope, at64(scratch, a + t.A_NAME), stride, dense, pairs)
                 if q_name < 0:
                     put64(regs, t.FIRST, scope)
                     put64(regs, t.SECOND, at64(scratch, a + t.A_NAME))

@@ -59,7 +59,9 @@ EVENT: Final = -100  # attributes() returns EVENT - status
     ERROR_AT,
     HASH_MASK,
     CONTEXT_MASK,
-    NAMES,  # stride of the tables by context and name
+    NAMES,  # stride of the tables by context and name,
+    DENSE,  # their entries that have a place by that,
+    PAIRS,  # and the mask of the hash of the others
     CLASSES,  # stride of the transition table
     ATTRIBUTES,  # what attributes() found
     EMPTY,
@@ -70,7 +72,7 @@ EVENT: Final = -100  # attributes() returns EVENT - status
     SEEN,  # what they met: ESCAPED or 0
     PATIENCE,  # within a record the limit holds only from this position on
     MANY,  # 1 where root elements may follow each other
-) = range(29)
+) = range(31)
 REGISTERS: Final = 32
 
 # Names: four words each in the name table, and flags.

@@ -166,6 +166,8 @@ class TableScanner:
             regs[t.HASH_MASK] = len(symbols.table) - 1
             regs[t.CONTEXT_MASK] = len(symbols.context_keys) - 1
             regs[t.NAMES] = symbols.stride
+            regs[t.DENSE] = symbols.dense
+            regs[t.PAIRS] = symbols.slots - 1
             regs[t.CLASSES] = automaton.stride
             status = self._scan(
                 b, n, limit, regs, self.stack, self.scratch, self.out, *self.columns,

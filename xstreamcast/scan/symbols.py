@@ -9,7 +9,7 @@ local name, prefix) is what a name means in a context; it has a *class*, which i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from xml.parsers import expat
 
@@ -18,7 +18,7 @@ import numpy as np
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, FIRST_NAME, PI
 from xstreamcast.model.namespaces import XML, XMLNS
 from xstreamcast.scan.layout import DECLARES, PREFIXED, RESERVED
-from xstreamcast.scan.token import place_names
+from xstreamcast.scan.token import pair_hash, place_names
 from xstreamcast.scan.vector import hashed
 
 _ASCII_NAME: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z_][A-Za-z0-9_.-]*)?")
@@ -29,6 +29,9 @@ _MANY: Final = 1024  # names from which on more new ones are looked for ahead
 _FEW: Final = 16  # new names found ahead that make it worth while to look further
 _NEAR: Final = 1 << 10  # bytes to look ahead, at least
 _FAR: Final = 1 << 18  # and at most
+_DENSE: Final = 1 << 18  # entries of the tables by context and name that have a place of their own
+_SMALL: Final = 64  # declarations up to which contexts are compared
+_HOPS: Final = 64  # from context to context, until one is put together
 _REFERENCE: Final = re.compile(r"&(?:#x([0-9a-fA-F]+)|#([0-9]+)|(amp|lt|gt|quot|apos));")
 _FIVE: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
@@ -94,6 +97,42 @@ def _name_flags(text: bytes) -> int:
     return flags
 
 
+class Scope(Mapping[str, str]):
+    """Namespaces by prefix: those of a context, all of them or what it has beyond another."""
+
+    __slots__ = ("_base", "_hops", "_own", "size")
+
+    def __init__(self, own: dict[str, str], base: Scope | None = None) -> None:
+        self._own, self._base = own, base
+        self._hops: int = 0 if base is None else base._hops + 1
+        self.size: int = len(own) + (0 if base is None else base.size)
+        """How many declarations it is made of, at most."""
+
+    def __getitem__(self, prefix: str) -> str:
+        if self._hops > _HOPS:
+            self._own, self._base, self._hops = self._whole(), None, 0
+        scope: Scope | None = self
+        while scope is not None:
+            if prefix in scope._own:
+                return scope._own[prefix]
+            scope = scope._base
+        raise KeyError(prefix)
+
+    def _whole(self) -> dict[str, str]:
+        parts = []
+        scope: Scope | None = self
+        while scope is not None:
+            parts.append(scope._own)
+            scope = scope._base
+        return {prefix: uri for part in reversed(parts) for prefix, uri in part.items()}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._own if self._base is None else self._whole())
+
+    def __len__(self) -> int:
+        return len(self._own if self._base is None else self._whole())
+
+
 class Symbols:
     """The tables. ``classify(kind, uri, local)`` gives a qualified name's class."""
 
@@ -110,12 +149,13 @@ class Symbols:
         self.declared: dict[int, tuple[str, str]] = {}  # name of a declaration -> (prefix, uri)
         self.context_keys = np.zeros(64, np.int64)
         self.context_values = np.zeros(64, np.int64)
-        self.contexts: list[dict[str, str]] = [{"": "", "xml": XML}]
+        self.contexts: list[Scope] = [Scope({"": "", "xml": XML})]
         self._context_of: dict[frozenset[tuple[str, str]], int] = {frozenset(self.contexts[0].items()): 0}
         self.context_moves: dict[tuple[int, int], int] = {}
-        self.stride = 256
-        self.elements_by = np.full(self.stride * 4, -1, np.int32)
-        self.attributes_by = np.full(self.stride * 4, -1, np.int32)
+        self.stride, self._rows, self.slots = 256, 4, 16
+        self._elements: dict[tuple[int, int], int] = {}
+        self._attributes: dict[tuple[int, int], int] = {}
+        self._lay_out()
         self.targets_by = np.full(self.stride, -1, np.int32)
         self.qualified: list[Qualified] = [Qualified(kind, "", "", "") for kind in range(FIRST_NAME)]
         self._number_of: dict[Qualified, int] = {}
@@ -157,13 +197,40 @@ class Symbols:
         return number
 
     def _restride(self, stride: int) -> None:
-        for column in ("elements_by", "attributes_by"):
-            old = getattr(self, column).reshape(-1, self.stride)
-            new = np.full((len(old), stride), -1, np.int32)
-            new[:, : self.stride] = old
-            setattr(self, column, new.reshape(-1))
         self.targets_by = np.concatenate([self.targets_by, np.full(stride - self.stride, -1, np.int32)])
-        self.stride = stride
+        self.stride, self._rows = stride, min(self._rows, max(_DENSE // stride, 1))
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """What names mean in contexts, as the kernel reads it: a row for each of the first contexts, and a hash of
+        pairs for the others, so that a document with as many declarations as names costs what it has of either."""
+        self.dense = self._rows * self.stride
+        most = max(len(self._elements), len(self._attributes))
+        while len(self.contexts) > self._rows and self.slots < 2 * most:  # half of it is free, so that a search ends
+            self.slots *= 4
+        self.elements_by, self.attributes_by = self._laid_out(self._elements), self._laid_out(self._attributes)
+
+    def _laid_out(self, meant: dict[tuple[int, int], int]) -> Any:
+        made = np.full(self.dense + 3 * self.slots, -1, np.int32)
+        for (context, name), number in meant.items():
+            self._place_meaning(made, context, name, number)
+        return made
+
+    def _place_meaning(self, by: Any, context: int, name: int, number: int) -> None:
+        if context < self._rows:
+            by[context * self.stride + name] = number
+            return
+        slot = pair_hash(context, name) & (self.slots - 1)
+        while by[self.dense + 3 * slot] >= 0:
+            slot = (slot + 1) & (self.slots - 1)
+        by[self.dense + 3 * slot : self.dense + 3 * slot + 3] = context, name, number
+
+    def _add_meaning(self, meant: dict[tuple[int, int], int], by: Any, context: int, name: int, number: int) -> None:
+        meant[context, name] = number
+        if context >= self._rows and 2 * len(meant) > self.slots:
+            self._lay_out()
+        else:
+            self._place_meaning(by, context, name, number)
 
     def add_name(self, text: bytes) -> int:
         """Number a name met for the first time."""
@@ -224,15 +291,19 @@ class Symbols:
     def add_context(self, context: int, declaration: int) -> int:
         """The context a declaration leads to from a context."""
         prefix, uri = self.declared[declaration]
-        scope = {**self.contexts[context], prefix: uri}
-        key = frozenset(scope.items())
-        number = self._context_of.get(key)
+        outer = self.contexts[context]
+        number = context if outer.get(prefix) == uri else None
+        key = frozenset({**outer, prefix: uri}.items()) if outer.size < _SMALL else None
+        if number is None and key is not None:  # what comes to the same is the same; of many that would cost too much
+            number = self._context_of.get(key)
         if number is None:
-            number = self._context_of[key] = len(self.contexts)
-            self.contexts.append(scope)
-            if len(self.contexts) * self.stride > len(self.elements_by):
-                self.elements_by = _grown(self.elements_by, 0, -1)
-                self.attributes_by = _grown(self.attributes_by, 0, -1)
+            number = len(self.contexts)
+            self.contexts.append(Scope({prefix: uri}, outer) if key is None else Scope(dict(key)))
+            if key is not None:
+                self._context_of[key] = number
+            if number >= self._rows and 2 * self._rows * self.stride <= _DENSE:
+                self._rows *= 2
+                self._lay_out()
         self.context_moves[context, declaration] = number
         if 2 * len(self.context_moves) > len(self.context_keys):
             size = 4 * len(self.context_keys)
@@ -291,7 +362,7 @@ class Symbols:
         if uri is None:
             raise SymbolError("unbound prefix")
         number = self.number(Qualified(ELEMENT, uri, local, prefix))
-        self.elements_by[context * self.stride + name] = number
+        self._add_meaning(self._elements, self.elements_by, context, name, number)
         return number
 
     def add_attribute(self, context: int, name: int) -> int:
@@ -304,7 +375,7 @@ class Symbols:
         if uri is None:
             raise SymbolError("unbound prefix")
         number = self.number(Qualified(ATTRIBUTE, uri, local, prefix))
-        self.attributes_by[context * self.stride + name] = number
+        self._add_meaning(self._attributes, self.attributes_by, context, name, number)
         return number
 
     def add_target(self, name: int) -> int:

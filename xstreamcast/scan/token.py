@@ -295,6 +295,32 @@ def lookup(b: Any, i: int, n: int, size: int, mask: int, names: Any, arena: Any,
         k = (k + 1) & mask
 
 
+@inlined
+def pair_hash(context: int, name: int) -> int:
+    """Of a name in a context; the factors are odd, so that neither the names of one context nor one name of several
+    meet."""
+    return context * 0x9E3779B1 + name * 0x85EBCA6B
+
+
+@inlined
+def meaning(by: Any, context: int, name: int, stride: int, dense: int, mask: int) -> int:
+    """What a name means in a context, -1 when that is not known yet: by place, or from there on by hash.
+
+    A slot of the hash has the context, the name, and the number that they stand for.
+    """
+    at = context * stride + name
+    if at < dense:
+        return at32(by, at)
+    slot = pair_hash(context, name) & mask
+    while True:
+        at = dense + 3 * slot
+        known = at32(by, at)
+        if known < 0 or (known == context and at32(by, at + 1) == name):
+            break
+        slot = (slot + 1) & mask
+    return known if known < 0 else at32(by, at + 2)
+
+
 @kernel
 def place_names(begin: int, end: int, names: I64, arena: U8, table: I32) -> None:
     """Put the names of some numbers, which are in ``names`` and ``arena``, where :func:`lookup` finds them."""
