@@ -28,6 +28,7 @@ def explain_command(
         str, Option(metavar="MODE", help="How a query over streams is followed: eager, certain or optimistic.")
     ] = "eager",
     dot: Annotated[bool, Option("--dot", help="Print the stream data-flow graph for Graphviz instead.")] = False,
+    svg: Annotated[bool, Option("--svg", help="Print the operators as a picture (SVG) instead.")] = False,
     engine: Annotated[
         str, Option(metavar="ENGINE", help="embedded, or spark: adds the stages and what runs in each.")
     ] = "embedded",
@@ -43,7 +44,9 @@ def explain_command(
 
       xcast explain -f report.xq --structure auction.tags
 
-      xcast explain -f report.xq --dot | dot -Tsvg > report.svg
+      xcast explain -f report.xq --svg > report.svg
+
+      xcast explain -f report.xq --dot | dot -Tsvg > graph.svg
     """
     import sys
 
@@ -58,6 +61,8 @@ def explain_command(
         raise WrongCall(f"--emit is one of {', '.join(get_args(Emission))}")
     if engine not in ("embedded", "spark"):
         raise WrongCall("--engine is one of embedded, spark")
+    if dot and svg:
+        raise WrongCall("--dot and --svg are two pictures: give one of them")
     text = read_query(file) if file is not None else query or ""
     explanation = explain(
         text,
@@ -70,8 +75,8 @@ def explain_command(
     )
     for warning in explanation.warnings:
         print(f"xcast: warning: {warning}", file=sys.stderr)
-    print(explanation.dot() if dot else explanation)
-    if engine == "spark" and not dot:
+    print(explanation.dot() if dot else explanation.svg() if svg else explanation)
+    if engine == "spark" and not (dot or svg):
         from xstreamcast.spark.stages import stage_lines
 
         print("\n" + "\n".join(stage_lines(explanation)))

@@ -24,7 +24,7 @@ from xstreamcast.lang.walk import children, descendants, rebuild
 from xstreamcast.model.namespaces import FN, STREAM
 from xstreamcast.operators.aggregates import AGGREGATES
 from xstreamcast.plan import algebra
-from xstreamcast.plan.algebra import PLAN, Plan, Strategy, Unit, VarName
+from xstreamcast.plan.algebra import PLAN, Plan, Source, Strategy, Unit, VarName
 from xstreamcast.plan.modes.ways import MODES
 from xstreamcast.plan.sources import source_of
 
@@ -83,6 +83,8 @@ class Operator:
     span: Span = NOWHERE
     unit: VarName | None = None
     """The unit whose value this makes."""
+    source: Source | None = None
+    """The document or stream that it reads itself."""
 
     def walk(self) -> Iterator[Operator]:
         """It and all it reads, from the answer to the inputs."""
@@ -306,7 +308,9 @@ class _Derivation:
         return scope.find(name)
 
     def extract(self, path: Expr, span: Span) -> Operator:
-        made = operator(Symbol.EXTRACT, shown(path), span=span)
+        roots = [source_of(each.name.expanded) for each in descendants(path) if isinstance(each, ast.VarRef)]
+        found = next((source for source in roots if source is not None), None)
+        made = replace(operator(Symbol.EXTRACT, shown(path), span=span), source=found)
         return replace(made, state="input", blocking="blocking") if self.plan.strategy is Strategy.PROJECT else made
 
     def path(self, e: ast.Path | ast.SimpleMap, scope: _Scope) -> Operator | None:

@@ -79,6 +79,12 @@ class Explanation:
 
         return to_dot(self.judgement.fused)
 
+    def svg(self) -> str:
+        """The operators as a picture, from the inputs to the answer."""
+        from xstreamcast.plan.explain.picture import to_svg
+
+        return to_svg(self)
+
     def __str__(self) -> str:
         from xstreamcast.plan.explain.text import to_text
 
