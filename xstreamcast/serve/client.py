@@ -266,7 +266,7 @@ def receive(address: Address, reception: Reception | None = None) -> Iterator[Ar
             if not told and (told := shortened(came)):
                 yield Arrival(Diagnostic("XSC0110", "warning", told, place), place, 0)
             for n, element in came.news:
-                yield from _arrivals(n, element, address)
+                yield from arrivals_of(n, element, address)
     finally:
         if waiting := sorted(asyncio.all_tasks(loop), key=asyncio.Task.get_name):  # interrupted, not yet waited for
             for task in waiting:
@@ -277,7 +277,8 @@ def receive(address: Address, reception: Reception | None = None) -> Iterator[Ar
         loop.close()
 
 
-def _arrivals(n: int, element: bytes, address: Address) -> Iterator[Arrival]:
+def arrivals_of(n: int, element: bytes, address: Address) -> Iterator[Arrival]:
+    """What an element of a message is; its place is the number."""
     place = Place(str(address), offset=n)
     for arrival in FragmentReader([element], source=str(address)):
         yield replace(arrival, place=place, end=n)
@@ -320,7 +321,7 @@ def read(
     header, elements = parse_message(ask_again(Request(address.url("/log", **asked)), address, patience))
     entries: list[tuple[int, Change | Structure]] = []
     for n, element in zip(header.n, elements, strict=True):
-        for arrival in _arrivals(n, element, address):
+        for arrival in arrivals_of(n, element, address):
             if isinstance(arrival.item, Diagnostic):
                 raise error(arrival.item.code, arrival.item.message, arrival.place)
             entries.append((n, arrival.item))

@@ -1,4 +1,4 @@
-"""Where a served stream comes from: a file, a folder that grows, standard input, or a generator.
+"""Where a served stream comes from: a file, a folder that grows, standard input, a generator, or another server.
 
 Every record of the log carries the *mark* of what it was made from, so that a restart goes on exactly there:
 
@@ -6,6 +6,7 @@ Every record of the log carries the *mark* of what it was made from, so that a r
     DIRECTORY                  the name of the file, how far it had been read, and the stream's form
     generate:NAME?rate=50      how many changes had been made
     -                          none: what is piped in is new
+    xcast://host:port/stream   the log of the other server, and up to which number all of it has come
 
 Of a generator the initial fragments come at once, the updates after them at the rate, without end unless ``updates``
 says how many. ``factor`` and ``seed`` are those of ``xcast generate``; ``stream`` names one of several that it makes.
@@ -16,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -24,13 +25,16 @@ from threading import Thread
 from typing import Any, Final, cast
 from urllib.parse import parse_qsl, urlsplit
 
-from xstreamcast.errors import error, missing_file
+from xstreamcast.errors import Place, error, missing_file
 from xstreamcast.model.change import Change, Eos
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import Arrival, Form, FragmentReader, ReaderState, read_stream
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.scan.encoding import plain_chunks, plain_xml
+from xstreamcast.serve import SCHEME
 from xstreamcast.serve.channel import Incoming
+from xstreamcast.serve.client import Address, Heard, Outage, Trouble, arrivals_of, check_log, parse_address, tune
+from xstreamcast.serve.reception import Reception
 
 Batch = list[Incoming | Diagnostic]
 POLL: Final = 0.1
@@ -48,6 +52,8 @@ def check(source: str, stream: str) -> None:
     """Raise what is wrong with a source before anything is served."""
     if source.startswith("generate:"):
         Generated.parse(source, stream)
+    elif source.startswith(SCHEME):
+        parse_address(source, stream)
     elif source != "-" and not Path(source).exists():
         raise missing_file(source, "there is no file or folder of that name", "write --stream NAME=SOURCE")
 
@@ -56,6 +62,8 @@ def follow(source: str, stream: str, mark: str) -> AsyncIterator[Batch]:
     """What a source brings after a mark, in batches as they come."""
     if source.startswith("generate:"):
         return Generated.parse(source, stream).follow(int(mark or 0))
+    if source.startswith(SCHEME):
+        return _relayed(parse_address(source, stream), mark)
     if source == "-":
         return _in_thread(_piped)
     path = Path(source)
@@ -102,6 +110,23 @@ async def _folder(folder: Path, mark: str) -> AsyncIterator[Batch]:
                 if any(isinstance(arrival.item, Eos) for arrival in found):
                     return
         await asyncio.sleep(POLL)
+
+
+async def _relayed(address: Address, mark: str) -> AsyncIterator[Batch]:
+    """What another server sends; trouble with the connection is told, and passes."""
+    log, _, since = mark.partition(":")
+    reception = Reception(log=log, since=int(since or 0), head=int(since or 0))
+    outage, place = Outage(), Place(str(address))
+    async with aclosing(tune(address, reception)) as messages:
+        async for came in messages:
+            said = outage.gone(came) if isinstance(came, Trouble) else outage.back()
+            if said:
+                yield [Diagnostic("XSC0101", "warning", said, place)]
+            if isinstance(came, Heard):
+                log = check_log(address, log, came)
+                reached = f"{log}:{reception.since}"
+                arrivals = [arrival for n, element in came.news for arrival in arrivals_of(n, element, address)]
+                yield [_incoming(arrival, reached) for arrival in arrivals]
 
 
 def _is_own(path: Path, folder: Path) -> bool:
