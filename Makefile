@@ -8,12 +8,13 @@ BIN    := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo test law lint bench qt3 docs wheel clean
+.PHONY: help demo cluster-demo test test-console law lint bench qt3 docs wheel clean
 
 help:            ## this text
 	@echo "make demo    the main job: a bank publishes to a server, Spark reads it there, alerts live; ends by itself"
 	@echo "make cluster-demo   a query on a Spark cluster of three processes on this machine"
 	@echo "make test    all tests"
+	@echo "make test-console   the console in a real browser, with screenshots; said loudly where there is none"
 	@echo "make law     the law on thousands of random streams, Saxon at every prefix (N=how many)"
 	@echo "make lint    ruff, the format of the code, mypy --strict; tests, bench and tools too"
 	@echo "make bench   figures, beside other tools in the same run (ARGS=--quick: a tenth of the size)"
@@ -33,6 +34,9 @@ test: $(VENV)/.spark $(VENV)/.test
 		|| { cat $(VENV)/spark-classes.log; wait $$compiling; exit 1; }; \
 		wait $$compiling
 	$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder --durations=25 $(ARGS)
+
+test-console: $(VENV)/.spark $(VENV)/.test $(VENV)/.browser
+	@$(BIN)/python tools/browser.py $(ARGS)
 
 cluster-demo: $(VENV)/.spark $(VENV)/auction.xml
 	@$(BIN)/python -m xstreamcast.spark.java >/dev/null
@@ -86,6 +90,10 @@ $(VENV)/.test: $(VENV)/.python pyproject.toml
 
 $(VENV)/.docs: $(VENV)/.python pyproject.toml
 	@$(BIN)/python tools/environment.py install docs "MkDocs and its theme: about 15 MB to load, 60 MB on disk"
+	@touch $@
+
+$(VENV)/.browser: $(VENV)/.python pyproject.toml
+	@$(BIN)/python tools/environment.py install browser "what drives a browser: about 10 MB to load, 40 MB on disk"
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.python pyproject.toml

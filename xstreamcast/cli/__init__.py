@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import Any, Final
 
 COMMANDS: Final[tuple[str, ...]] = (
-    "structure", "fragment", "materialise", "feed", "generate", "query", "watch", "serve", "listen", "explain",
-    "shell", "translate", "parse", "demo", "examples", "completion",
+    "structure", "fragment", "materialise", "feed", "generate", "query", "watch", "serve", "listen", "console",
+    "explain", "shell", "translate", "parse", "demo", "examples", "completion",
 )  # fmt: skip
 """Each is ``NAME_command`` in the file of its name; the order is that of the help text."""
 

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from xstreamcast.cli.options import Option, WrongCall
-from xstreamcast.errors import error
+from xstreamcast.cli.serving import (
+    MEMORY,
+    QUERIES,
+    ConsoleMemory,
+    ConsoleQueries,
+    bounds_of,
+    run_station,
+    sources_of,
+    structures_of,
+)
+
+if TYPE_CHECKING:
+    from xstreamcast.serve.station import Station
 
 
 def serve_command(
     stream: Annotated[
         list[str],
-        Option(metavar="NAME=SOURCE", help="A file, a folder that grows, -, or generate:NAME?rate=50."),
+        Option(
+            metavar="NAME=SOURCE", help="A file, a folder that grows, -, generate:NAME?rate=50, or xcast://host:port."
+        ),
     ] = [],
     structure: Annotated[
         list[str], Option(metavar="[NAME=]FILE", help="The tag structure of a stream that does not bring it.")
@@ -40,6 +54,9 @@ def serve_command(
             help="Keep so much of each log whole (512MB, 36h, 7d), and of what is older what still counts; else all.",
         ),
     ] = None,
+    console: Annotated[bool, Option("--console", help="Serve a console for the browser too, at /console.")] = False,
+    console_queries: ConsoleQueries = QUERIES,
+    console_memory: ConsoleMemory = MEMORY,
 ) -> None:
     """Broadcast streams: everybody may tune in, at any time, and nobody is waited for.
 
@@ -55,19 +72,14 @@ def serve_command(
       generator | xcast serve --stream feed=- --keep-log 7d
 
       XCAST_TOKEN=secret xcast serve --log /var/lib/xcast --host 0.0.0.0
+
+      XCAST_TOKEN=secret xcast serve --stream credit=generate:credit?rate=50 --console
     """
-    from xstreamcast.cli.query import pairs
     from xstreamcast.serve.channel import SYNCS
     from xstreamcast.serve.compaction import Keep
-    from xstreamcast.serve.sources import check
-    from xstreamcast.serve.station import check_name
+    from xstreamcast.serve.limits import Limits
 
-    sources = pairs(stream, "--stream")
-    for name, source in sources.items():
-        check_name(name)
-        check(source, name)
-    if list(sources.values()).count("-") > 1:
-        raise WrongCall("standard input is one stream")
+    sources = sources_of(stream)
     if sync not in SYNCS:
         raise WrongCall(f"--sync is one of {', '.join(SYNCS)}")
     if not (0.01 <= cycle <= 86_400 and bandwidth > 0 and queue > 0 and post > 0 and listeners > 0):
@@ -76,58 +88,29 @@ def serve_command(
         keep = None if keep_log is None else Keep.parse(keep_log)
     except ValueError as fault:
         raise WrongCall(f"--keep-log is {fault}") from None
-    structures = {}
-    if structure:
-        from xstreamcast.cli.files import read_structures
-
-        structures = read_structures(structure)
-        unknown = set(structures) - set(sources) - {""}
-        if unknown:
-            raise WrongCall(f"--structure {min(unknown)}=…: there is no --stream of that name")
-    try:
-        import aiohttp  # noqa: F401 - whether it is there
-    except ImportError:
-        raise error("XSC0109", "a server needs aiohttp", hint="pip install 'xstreamcast[serve]'") from None
-
-    import logging
-
-    from xstreamcast.cli.interrupts import run
-    from xstreamcast.serve.limits import Limits
-    from xstreamcast.serve.station import Station
-
-    logging.basicConfig(stream=sys.stderr, format="xcast: %(message)s", level=logging.WARNING)
+    structures = structures_of(structure, sources)
+    bounds = bounds_of(console_queries, console_memory)
     limits = Limits(queue=queue << 10, listeners=listeners, connections=listeners + 1000, post=post << 10)
-    _open_files(limits.connections + 2 * limits.streams)
 
-    async def serve() -> None:
+    def made() -> Station:
+        from xstreamcast.serve.station import Station
+
         station = Station(
             log, token=token, limits=limits, cycle=cycle, bandwidth=bandwidth * (1 << 20), keep=keep,
             sync=sync,  # type: ignore[arg-type]  # checked above
         )  # fmt: skip
-        await station.start(host, port)
-        try:
-            for name, source in sources.items():
-                station.register(name, structures.get(name) or structures.get(""))
-                station.serve(name, source)
-        except BaseException:
-            await station.stop()
-            raise
+        if console:
+            from xstreamcast.console.desk import Desk
 
-        def ready() -> None:
-            for name in station.channels:
-                print(f"xcast://{host}:{station.port}/{name}", flush=True)
-            print(f"xcast: serving on http://{host}:{station.port}/streams, logs in {log}", file=sys.stderr, flush=True)
+            station.desk = Desk(station, bounds)
+        return station
 
-        await station.run(ready)
+    def ready(station: Station) -> None:
+        for name in station.channels:
+            print(f"xcast://{host}:{station.port}/{name}", flush=True)
+        print(f"xcast: serving on http://{host}:{station.port}/streams, logs in {log}", file=sys.stderr, flush=True)
+        if console:
+            may = "" if token else ", to look at: without --token nobody may start queries"
+            print(f"xcast: console on http://{host}:{station.port}/console{may}", file=sys.stderr, flush=True)
 
-    run(serve)
-
-
-def _open_files(count: int) -> None:
-    """Every connection is an open file: have as many as may be needed, if the system lets us."""
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    run_station(made, host, port, sources, structures, ready)

@@ -10,6 +10,7 @@
     PUT    /streams/NAME                register it (token); the body may be its tag structure
     DELETE /streams/NAME                unregister it (token); its log stays
     POST   /streams/NAME/fragments      publish (token): structures and changes in the wire form
+    …      /console                     the console, where it is served (xstreamcast.console.routes)
 
 What is refused is answered with a JSON object (code, message, hint), counted, and the connection is closed.
 """
@@ -45,7 +46,7 @@ _NO_LOG: Final = Logger("access", CRITICAL)  # of requests that were answered
 _LOG_LIMIT: Final = 10_000
 _LOG_BYTES: Final = 8 << 20
 _WORD: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_STATUS: Final = {"XSC0107": 409, "XSC0020": 409, "XSC0021": 409, "XSC0100": 503}
+_STATUS: Final = {"XSC0107": 409, "XSC0020": 409, "XSC0021": 409, "XSC0100": 503, "XSC0141": 409, "XSC0142": 404}
 
 
 def application(station: Station) -> web.Application:
@@ -66,6 +67,10 @@ def application(station: Station) -> web.Application:
             web.post("/streams/{name}/fragments", service.publish),
         ]
     )
+    if station.desk is not None:
+        from xstreamcast.console.routes import routes
+
+        app.add_routes(routes(station.desk))
     return app
 
 
@@ -79,8 +84,22 @@ class _Refused(Exception):
         self.headers = headers
 
 
-def _refused(status: int, message: str, hint: str = "", **headers: str) -> _Refused:
+def refused(status: int, message: str, hint: str = "", **headers: str) -> _Refused:
+    """What is raised to answer with a status and a reason."""
     return _Refused(status, error("XSC0102", message, hint=hint), **headers)
+
+
+def authorise(station: Station, request: web.Request) -> None:
+    """Raise unless a request has the token of the server; it is compared in constant time."""
+    token = station.token
+    if not token:
+        raise refused(403, "this server takes no publications", "start it with --token")
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not given.strip():
+        raise refused(401, "a token is needed", "Authorization: Bearer TOKEN", **{"WWW-Authenticate": "Bearer"})
+    if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode()):
+        hint = "it is the one that the server was started with: --token"
+        raise refused(401, "the token is wrong", hint, **{"WWW-Authenticate": 'Bearer error="invalid_token"'})
 
 
 class Connection(web.RequestHandler):
@@ -118,9 +137,9 @@ def _answer(
     station: Station, request: web.BaseRequest, status: int, fault: XStreamError, headers: dict[str, str]
 ) -> web.StreamResponse:
     station.refused(request.remote or "", f"{request.method} {request.path[:200]}", status, fault)
-    told = {"code": fault.code, "message": fault.message, "hint": fault.hint}
+    told: dict[str, Any] = {"code": fault.code, "message": fault.message, "hint": fault.hint}
     if fault.place is not None:
-        told["place"] = str(fault.place)
+        told |= {"place": str(fault.place), "line": fault.place.line, "column": fault.place.column}
     response = web.json_response(told, status=status, headers=headers)
     response.force_close()
     return response
@@ -166,23 +185,12 @@ class _Service:
         wait = allowance.take(amount)
         if wait:
             message = "too much at once on one connection"
-            raise _refused(429, message, f"come again in {wait:.1f} s", **{"Retry-After": str(int(wait) + 1)})
-
-    def _authorised(self, request: web.Request) -> None:
-        token = self.station.token
-        if not token:
-            raise _refused(403, "this server takes no publications", "start it with --token")
-        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not given.strip():
-            raise _refused(401, "a token is needed", "Authorization: Bearer TOKEN", **{"WWW-Authenticate": "Bearer"})
-        if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode()):
-            hint = "it is the one that the server was started with: --token"
-            raise _refused(401, "the token is wrong", hint, **{"WWW-Authenticate": 'Bearer error="invalid_token"'})
+            raise refused(429, message, f"come again in {wait:.1f} s", **{"Retry-After": str(int(wait) + 1)})
 
     def _channel(self, request: web.Request) -> Channel:
         channel = self.station.channels.get(request.match_info["name"])
         if channel is None:
-            raise _refused(404, "there is no such stream", "see /streams")
+            raise refused(404, "there is no such stream", "see /streams")
         return channel
 
     # ------------------------------------------------------------------------------------------------- asking
@@ -205,20 +213,20 @@ class _Service:
         listeners = [
             {"peer": one.peer, "sent": one.sent, "dropped": one.dropped, "missed": one.missed} for one in channel.live
         ]
-        refused = [str(diagnostic) for diagnostic in channel.refused]
-        return web.json_response({**self.station.described(channel.name), "tuned_in": listeners, "refused": refused})
+        last = [str(diagnostic) for diagnostic in channel.refused]
+        return web.json_response({**self.station.described(channel.name), "tuned_in": listeners, "refused": last})
 
     async def structure(self, request: web.Request) -> web.StreamResponse:
         """The tag structure."""
         channel = self._channel(request)
         if channel.current.structure is None:
-            raise _refused(404, "the stream has no structure yet", "it comes with the stream")
+            raise refused(404, "the stream has no structure yet", "it comes with the stream")
         return web.Response(body=channel.current.structure_text, content_type="application/xml")
 
     def _since(self, request: web.Request, channel: Channel) -> int:
         asked = request.query.get("since", "0")
         if not (asked.isascii() and asked.isdecimal() and len(asked) <= 18):
-            raise _refused(400, "since is a whole number", "the last N that has come")
+            raise refused(400, "since is a whole number", "the last N that has come")
         log = request.query.get("log", "")
         if (log and log != channel.log.id) or int(asked) > channel.log.head:
             hint = f"it has the identity {channel.log.id} and ends at {channel.log.head}"
@@ -231,10 +239,10 @@ class _Service:
         since = self._since(request, channel)
         asked = request.query.get("limit", "1000")
         if not (asked.isascii() and asked.isdecimal() and 0 < int(asked[:9]) <= _LOG_LIMIT):
-            raise _refused(400, f"limit is a number from 1 to {_LOG_LIMIT}")
+            raise refused(400, f"limit is a number from 1 to {_LOG_LIMIT}")
         until = request.query.get("until", str(channel.log.head))
         if not (until.isascii() and until.isdecimal() and since <= int(until[:18]) <= channel.log.head):
-            raise _refused(400, "until is a number from since to the head of the log")
+            raise refused(400, "until is a number from since to the head of the log")
         await channel.durable()
         data, _, _ = channel.stretch(since, int(asked), _LOG_BYTES, int(until))
         return web.Response(body=data, content_type="application/octet-stream")
@@ -246,20 +254,20 @@ class _Service:
         channel = self._channel(request)
         start = request.query.get("from", "beginning")
         if start not in ("beginning", "now"):
-            raise _refused(400, "from is beginning or now", "or write since=N")
+            raise refused(400, "from is beginning or now", "or write since=N")
         # A client with another log in mind begins this one.
         same = request.query.get("log", channel.log.id) == channel.log.id
         since = self._since(request, channel) if "since" in request.query and same else 0
         if start == "now" and "since" not in request.query:
             since = channel.log.head
         if self.station.listening >= self.limits.listeners:
-            raise _refused(503, "too many are tuned in", "come again later", **{"Retry-After": "30"})
+            raise refused(503, "too many are tuned in", "come again later", **{"Retry-After": "30"})
         transport = request.transport
         socket = web.WebSocketResponse(
             compress=False, heartbeat=self.limits.heartbeat, max_msg_size=1 << 12, timeout=self.limits.patience
         )
         if transport is None or not socket.can_prepare(request).ok:
-            raise _refused(400, "this is a WebSocket", "use xcast listen, or any WebSocket client")
+            raise refused(400, "this is a WebSocket", "use xcast listen, or any WebSocket client")
         await socket.prepare(request)
         listener = Listener(transport, request.remote or "")
         self.station.sockets[socket] = channel
@@ -310,12 +318,12 @@ class _Service:
 
     async def register(self, request: web.Request) -> web.StreamResponse:
         """A stream of that name is there from now on; a structure in the body is its structure."""
-        self._authorised(request)
+        authorise(self.station, request)
         name = request.match_info["name"]
         body = await self._body(request)
         incoming = self._incoming(body, "")
         if any(not isinstance(one.item, Structure) for one in incoming):
-            raise _refused(400, "a stream is registered with its tag structure, or with nothing", "publish with POST")
+            raise refused(400, "a stream is registered with its tag structure, or with nothing", "publish with POST")
         known = name in self.station.channels
         channel = self.station.register(name)
         if incoming:
@@ -328,34 +336,34 @@ class _Service:
 
     async def unregister(self, request: web.Request) -> web.StreamResponse:
         """The stream is off the air, and not taken up again at a restart; its log stays."""
-        self._authorised(request)
+        authorise(self.station, request)
         name = self._channel(request).name
         await self.station.unregister(name)
         return web.json_response({"unregistered": name})
 
     async def publish(self, request: web.Request) -> web.StreamResponse:
         """Take in a batch, all of it or nothing where it is malformed; and once, if it has a number."""
-        self._authorised(request)
+        authorise(self.station, request)
         channel = self._channel(request)
         body = await self._body(request)
         self._allow(self.published, self.limits.published, request, len(body))
         publisher, batch = request.headers.get("Xcast-Publisher", ""), request.headers.get("Xcast-Batch", "")
         if (publisher and not _WORD.fullmatch(publisher)) or (batch and not (batch.isascii() and batch.isdecimal())):
-            raise _refused(400, "Xcast-Publisher is a word, Xcast-Batch a number")
+            raise refused(400, "Xcast-Publisher is a word, Xcast-Batch a number")
         source = f"post:{publisher}"
         if publisher and batch and int(channel.marks.get(source, "-1")) >= int(batch):
             return web.json_response({"logged": 0, "without_effect": 0, "head": channel.log.head, "again": True})
         incoming = await asyncio.to_thread(self._incoming, body, batch if publisher else "")
         taken = await channel.absorb(source, incoming, wait=False)
         await channel.durable()
-        refused = [{"code": one.code, "message": one.message, "place": str(one.place)} for one in taken.refused]
+        turned_down = [{"code": one.code, "message": one.message, "place": str(one.place)} for one in taken.refused]
         told = {"logged": taken.logged, "without_effect": taken.without_effect, "head": channel.log.head}
-        if not refused:
+        if not turned_down:
             return web.json_response(told)
         self.station.refused(
             request.remote or "", f"POST {request.path}", 422, error(taken.refused[0].code, taken.refused[0].message)
         )
-        return web.json_response({**refused[0], **told, "refused": refused}, status=422)
+        return web.json_response({**turned_down[0], **told, "refused": turned_down}, status=422)
 
     def _incoming(self, body: bytes, mark: str) -> list[Incoming]:
         """What is in a body. It is cut as a stream is: there is no document type, and so there are no entities."""

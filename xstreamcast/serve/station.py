@@ -32,6 +32,8 @@ from xstreamcast.serve.sources import follow
 if TYPE_CHECKING:
     from aiohttp import web
 
+    from xstreamcast.console.desk import Desk
+
 CYCLE: Final = 10.0
 BANDWIDTH: Final = 4 << 20
 
@@ -95,6 +97,8 @@ class Station:
         self.carousels: dict[str, Carousel] = {}
         self.sockets: dict[web.WebSocketResponse, Channel] = {}
         self.counts: Counter[str] = Counter()
+        self.desk: Desk | None = None
+        """The console, where there is one; set before the station starts."""
         self.port = 0
         self._tasks: dict[str, list[asyncio.Task[None]]] = {}
         self._visits: WeakKeyDictionary[Any, _Visit] = WeakKeyDictionary()
@@ -300,6 +304,8 @@ class Station:
         """Push what is left, say goodbye, and close the logs."""
         if self._server is not None:
             self._server.close()
+        if self.desk is not None:
+            await self.desk.stop()
         for tasks in self._tasks.values():
             await self._cancel(tasks)
         self._tasks.clear()

@@ -31,6 +31,8 @@ SMALL: Final = 44
 ACROSS: Final = 84
 DOWN: Final = 26
 MARGIN: Final = 14
+COUNT: Final = 22
+"""How far from a box the middle of a count is."""
 LETTERS: Final = 28
 """So many letters of a text fit into a box."""
 ANSWER: Final = "answer"
@@ -166,19 +168,21 @@ def to_svg(explanation: Explanation, *, styled: bool = True) -> str:
         f"<style>{STYLE}</style>" if styled else "",
     ]
     for edge in layout.edges:
-        lines += _arrow(edge, by_name[edge.origin], by_name[edge.target])
+        together = sum(other.target == edge.target for other in layout.edges) > 1
+        lines += _arrow(edge, by_name[edge.origin], by_name[edge.target], together)
     for box in layout.boxes:
         lines += _box(box)
     return "\n".join([line for line in lines if line] + ["</svg>"])
 
 
-def _arrow(edge: Arrow, origin: Box, target: Box) -> Iterator[str]:
+def _arrow(edge: Arrow, origin: Box, target: Box, together: bool) -> Iterator[str]:
+    """Its count stands where no other arrow is: where it begins, if others end there too, else at its end."""
     x, y, to_x, to_y = origin.x + WIDTH, origin.middle, target.x, target.middle
     bend = min(ACROSS, to_x - x) / 2
     yield f'<path class="edge" d="M{x:g} {y:g}C{x + bend:g} {y:g} {to_x - bend:g} {to_y:g} {to_x - 6:g} {to_y:g}"/>'
     yield f'<path class="head" d="M{to_x:g} {to_y:g}l-8 -4v8z"/>'
-    # Beside the reader: there no other arrow is.
-    at, up = (to_x - ACROSS / 2, (y + to_y) / 2) if to_x - x <= ACROSS else (to_x - ACROSS / 2, to_y)
+    straight = y == to_y and to_x - x <= ACROSS
+    at, up = ((x + to_x) / 2, y) if straight else (x + COUNT, y) if together else (to_x - COUNT - 4, to_y)
     yield f'<text class="count" data-edge="{escape(edge.name)}" x="{at:g}" y="{up - 7:g}"></text>'
 
 

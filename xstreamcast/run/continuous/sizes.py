@@ -49,16 +49,19 @@ def sizes(output: Output, associations: Mapping[str, Association]) -> dict[str, 
             for number, unit in enumerate(live.route.units):
                 found = live.top.get(number)
                 count = None if found is None else size(found, number)
-                operators.append({"stream": name, "operator": _operator(unit), "members": count})
+                operators.append(_told(name, unit, count))
     elif isinstance(journal, Columnar):
         evaluated = journal.evaluated
         for name, routed in journal.live.items():
             opened, holders = journal.opened(name)
             streams.setdefault(name, {}).update(opened=opened, holders=holders, in_runs=0)
             for number, unit in enumerate(routed.route.units):
-                count = journal.members((name, number))
-                operators.append({"stream": name, "operator": _operator(unit), "members": count})
+                operators.append(_told(name, unit, journal.members((name, number))))
     return {"streams": streams, "operators": operators, "shown": output.size, "evaluated": evaluated}
+
+
+def _told(stream: str, unit: Unit, members: int | None) -> dict[str, Any]:
+    return {"stream": stream, "operator": _operator(unit), "unit": unit.variable[1], "members": members}
 
 
 def _operator(unit: Unit) -> str:
