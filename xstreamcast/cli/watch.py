@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, Protocol
 
 from xstreamcast.cli.lateness import durations
 from xstreamcast.cli.options import Argument, Option, WrongCall
+from xstreamcast.cli.progress import MetricsPort, Reports, Watched, wanted
 from xstreamcast.cli.tables import AnswerColumns, AnswerTables, KeepRemoved, TableKey, Tables, asked_tables, tables_of
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.serve import SCHEME
@@ -97,6 +98,8 @@ def watch_command(
         Path | None, Option(metavar="FOLDER", help="Where Spark keeps its state, to go on from it another time.")
     ] = None,
     batch: Annotated[int | None, Option(metavar="N", help="At most so many fragments in a micro-batch.")] = None,
+    metrics: MetricsPort = None,
+    report: Reports = [],
 ) -> None:
     """Keep the answers of queries over streams up to date, change by change, until the streams end or Ctrl-C.
 
@@ -116,6 +119,8 @@ def watch_command(
       generator | xcast watch 'stream("log")//error' --stream log=- --fixed '*' --format changes
 
       xcast watch 'stream("s")//order[open]' --stream s=orders/ --table postgresql:///shop#open --columns '@id, total'
+
+      xcast watch -f alerts.xq --stream credit=xcast://127.0.0.1:8203 --engine spark --metrics 9203
     """
     from xstreamcast.cli.query import pairs
     from xstreamcast.cli.terminal import Diagnostics, readers_may_leave
@@ -156,19 +161,19 @@ def watch_command(
         from xstreamcast.cli.files import read_structures
 
         structures = dict(read_structures(structure))
-    report = Diagnostics(quiet=True)
+    diagnostics, figures_to = Diagnostics(quiet=True), wanted(metrics, report)
     if engine == "spark":
         from xstreamcast.cli.watch_spark import watch_on_spark
 
         with readers_may_leave():
             interrupted = watch_on_spark(
-                texts, sources, published, report, format=format, trace=trace, until_idle=until_idle, master=master,
-                checkpoint=checkpoint, batch=batch, structures=structures, emit=emit, clock=clock, now=now,
-                assume=assume, tables=asked,
+                texts, sources, published, diagnostics, format=format, trace=trace, until_idle=until_idle,
+                master=master, checkpoint=checkpoint, batch=batch, structures=structures, emit=emit, clock=clock,
+                now=now, assume=assume, figures_to=figures_to, tables=asked,
                 variables={name: Untyped(value) for name, value in pairs(var, "--var").items()},
                 lateness=durations(lateness) if lateness else None,
             )  # fmt: skip
-        report.close()
+        diagnostics.close()
         if interrupted:
             raise KeyboardInterrupt
         return
@@ -184,7 +189,7 @@ def watch_command(
         fixed=fixed or None,
         memory=memory,
         names=[*published, *["answer"] * len(texts)][: len(texts)],
-        report=report,
+        report=diagnostics,
     )
     _check_streams(inflow, sources, published)
     check_sources(sources)  # before anything is written
@@ -192,6 +197,7 @@ def watch_command(
     warned, interrupted = Warned(inflow), False
     with readers_may_leave():
         sinks = sinks_of(inflow, format, trace, published, tables)
+        sinks += [] if figures_to is None else [Watched(inflow, *figures_to)]
         try:
             for number, name in enumerate(published):
                 for other in inflow.queries:
@@ -199,7 +205,7 @@ def watch_command(
                         other.listen(name, inflow.queries[number])
             warned.live = any(isinstance(sink, Screen) for sink in sinks)
             servers = any("://" in file for file in published.values())
-            pause = 0.25 if clock == "wall" or servers or warned.live or tables else None
+            pause = 0.25 if clock == "wall" or servers or warned.live or tables or figures_to else None
             if not lateness and all(isinstance(sink, Last | Tables) for sink in sinks) and _at_rest(sources):
                 for name, source in sources.items():
                     inflow.load(source, name, telling=True)  # nobody wants to know what happens meanwhile
@@ -222,7 +228,7 @@ def watch_command(
         for sink in sinks:
             sink.close()
     warned.close()
-    report.close()
+    diagnostics.close()
     if interrupted:
         for number, query in enumerate(inflow.queries):
             if query.waiting:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xstreamcast.cli.interrupts import held
 from xstreamcast.cli.options import WrongCall
 from xstreamcast.cli.own_spark import own_spark
+from xstreamcast.cli.progress import SparkWatched
 from xstreamcast.cli.watch_warnings import Warned
 from xstreamcast.errors import Place
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from xstreamcast.cli.terminal import Diagnostics
     from xstreamcast.cli.watch import Sink as WatchSink
     from xstreamcast.run.continuous.display.shelf import Emitted
+    from xstreamcast.serve.client import Address
     from xstreamcast.spark.motion.continuous_query import Motion, Running
     from xstreamcast.spark.motion.sink import UpsertTable
     from xstreamcast.spark.motion.sink_answers import Answers, Batch
@@ -58,6 +60,7 @@ def follow(
     until_idle: float | None,
     checkpoint: Path | None,
     batch: int | None,
+    figures_to: tuple[tuple[str, int] | None, dict[str, Address]] | None = None,
     options: Mapping[str, str] | None = None,
     tables: Sequence[AskedTable] = (),
     **given: Any,
@@ -76,7 +79,7 @@ def follow(
     # Files that are there have an end; folders and servers go on.
     stored = all(Path(source).is_file() for source in sources.values())
     kept = [UpsertTable(query=name, **table) for name, table in zip(names, tables, strict=False)]
-    return _run(motion, format, trace, published, report, checkpoint, stored, until_idle, kept)
+    return _run(motion, format, trace, published, report, checkpoint, stored, until_idle, kept, figures_to)
 
 
 def _run(
@@ -89,6 +92,7 @@ def _run(
     stored: bool,
     until_idle: float | None,
     tables: Sequence[UpsertTable],
+    figures_to: tuple[tuple[str, int] | None, dict[str, Address]] | None = None,
 ) -> bool:
     following: list[Following] = []
     warned = Warned(motion.inflow)
@@ -104,7 +108,8 @@ def _run(
         sinks = sinks_of(shown, "none" if chosen == "live" else chosen, trace, dict(published))
         warned.live = chosen == "live"
         following.append(Following(sinks, report, warned))
-        return [*following, *([LiveDisplay(answers, figures)] if chosen == "live" else [])]
+        told_of = [] if figures_to is None else [SparkWatched(answers, figures, *figures_to)]
+        return [*following, *told_of, *([LiveDisplay(answers, figures)] if chosen == "live" else [])]
 
     running = motion.start(checkpoint=checkpoint, table=tables, make_sinks=make, available_now=stored)
     interrupted = False

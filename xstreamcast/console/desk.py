@@ -22,6 +22,7 @@ from xstreamcast.console.rates import Rate
 from xstreamcast.errors import XStreamError, error
 
 if TYPE_CHECKING:
+    from xstreamcast.metrics import Exposition, Kind
     from xstreamcast.serve.channel import Channel
     from xstreamcast.serve.station import Station
 
@@ -289,6 +290,22 @@ class Desk:
             "queries": [one.described() for one in self.queries.values()],
             "reports": [{"name": name, **told} for name, (_, told) in sorted(self.reports.items())],
         }
+
+    def expose(self, page: Exposition) -> None:
+        """The figures of the queries for Prometheus."""
+        page.add("xcast_console_pages", "gauge", "Pages of the console that are open.", len(self.pages))
+        for one in self.queries.values():
+            told = one.described()
+            families: tuple[tuple[str, Kind, str, int], ...] = (
+                ("running", "gauge", "Whether a query of the console runs.", int(told["state"] == "running")),
+                ("records_total", "counter", "Records that it has taken in.", told["taken"]),
+                ("behind", "gauge", "Records that it has not taken in yet.", told["behind"]),
+                ("items", "gauge", "Items of its answer.", told["shown"]),
+                ("resident_bytes", "gauge", "Memory of its process.", told["memory"]),
+                ("kept_bytes", "gauge", "Bytes of contents that it keeps.", told["kept"]),
+            )
+            for family, kind, help, value in families:
+                page.add(f"xcast_console_query_{family}", kind, help, value, query=one.id)
 
     def stream(self, name: str) -> dict[str, Any]:
         """A stream: how far it is, how much it brings, who is behind."""

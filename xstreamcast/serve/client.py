@@ -66,10 +66,15 @@ class Address:
     def _host(self) -> str:
         return f"[{self.host}]" if ":" in self.host else self.host
 
+    @property
+    def site(self) -> str:
+        """Where the server's HTTP service is."""
+        return f"http://{self._host}:{self.port}"
+
     def url(self, path: str = "", **query: object) -> str:
-        """Where the server's HTTP service has something about the stream."""
+        """Where it has something about the stream."""
         asked = f"?{urlencode(query)}" if query else ""
-        return f"http://{self._host}:{self.port}/streams/{quote(self.stream, safe='')}{path}{asked}"
+        return f"{self.site}/streams/{quote(self.stream, safe='')}{path}{asked}"
 
 
 def parse_address(text: str, stream: str = "") -> Address:

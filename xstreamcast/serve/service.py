@@ -31,6 +31,7 @@ from aiohttp import WSMsgType, web
 from aiohttp.http_exceptions import LineTooLong
 
 from xstreamcast.errors import XStreamError, error
+from xstreamcast.metrics import CONTENT_TYPE
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import FragmentReader
 from xstreamcast.model.structure import Structure
@@ -201,7 +202,7 @@ class _Service:
 
     async def metrics(self, request: web.Request) -> web.StreamResponse:
         """Counts and sizes, one line each."""
-        return web.Response(text=self.station.metrics(), content_type="text/plain")
+        return web.Response(body=self.station.metrics().encode(), headers={"Content-Type": CONTENT_TYPE})
 
     async def streams(self, request: web.Request) -> web.StreamResponse:
         """All streams."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from xstreamcast.errors import XStreamError, error
+from xstreamcast.metrics import Exposition
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.structure import Structure
 from xstreamcast.serve.carousel import Carousel
@@ -40,6 +41,13 @@ BANDWIDTH: Final = 4 << 20
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _OFF: Final = ".unregistered"
 _LOGGER: Final = logging.getLogger("xstreamcast.serve")
+_FIGURES: Final = {
+    "first": "The number from which on all records of the log are kept.",
+    "head": "The number of the last record of the log.",
+    "bytes": "Bytes of the log.",
+    "current": "Records that are current: what the carousel repeats.",
+    "listeners": "Clients that are tuned in.",
+}
 
 
 def check_name(name: str) -> str:
@@ -361,15 +369,20 @@ class Station:
 
     def metrics(self) -> str:
         """Counts and sizes in Prometheus' text format."""
-        lines = [f"xcast_streams {len(self.channels)}", f"xcast_sockets {self.listening}"]
-        lines += [f'xcast_events_total{{event="{name}"}} {count}' for name, count in sorted(self.counts.items())]
+        page = Exposition()
+        page.add("xcast_streams", "gauge", "Streams on the air.", len(self.channels))
+        page.add("xcast_sockets", "gauge", "Clients that are tuned in, over all streams.", self.listening)
+        page.add("xcast_connections", "gauge", "Connections that are open.", len(self.connections))
+        for name, count in sorted(self.counts.items()):
+            page.add("xcast_events_total", "counter", "What has happened at the door, by kind.", count, event=name)
         for name, channel in sorted(self.channels.items()):
             told = self.described(name)
-            for figure in ("first", "head", "bytes", "current", "listeners"):
-                lines.append(f'xcast_stream_{figure}{{stream="{name}"}} {told[figure]}')
-            lines.append(f'xcast_cycle{{stream="{name}"}} {told["cycle"]["number"]}')
-            lines += [
-                f'xcast_stream_total{{stream="{name}",event="{event}"}} {count}'
-                for event, count in sorted(channel.counts.items())
-            ]
-        return "\n".join(lines) + "\n"
+            for figure, help in _FIGURES.items():
+                page.add(f"xcast_stream_{figure}", "gauge", help, told[figure], stream=name)
+            page.add("xcast_cycle", "gauge", "The cycle of the carousel.", told["cycle"]["number"], stream=name)
+            for event, count in sorted(channel.counts.items()):
+                help = "What has happened to fragments, messages and bytes of a stream, by kind."
+                page.add("xcast_stream_total", "counter", help, count, stream=name, event=event)
+        if self.desk is not None:
+            self.desk.expose(page)
+        return page.text()
