@@ -112,7 +112,8 @@ class Desk:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         for page in self.pages:
-            page.waiting = asyncio.Queue()
+            while not page.waiting.empty():
+                page.waiting.get_nowait()
             page.waiting.put_nowait(None)
         for one in self.queries.values():
             await one.stop()

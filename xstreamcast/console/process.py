@@ -51,10 +51,14 @@ class Process:
         environment = {name: os.environ[name] for name in _KEPT if name in os.environ} | {"TMPDIR": self._folder}
         packages = [str(Path(__file__).parents[2]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, packages))
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "xstreamcast.console.worker", env=environment, cwd=self._folder, limit=ANSWER,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True,
-        )  # fmt: skip
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "xstreamcast.console.worker", env=environment, cwd=self._folder, limit=ANSWER,
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True,
+            )  # fmt: skip
+        except OSError as fault:
+            await self.stop()
+            raise error("XSC0140", f"no process can be started: {fault.strerror}") from None
         await self.ask("begin", memory=self.memory, folder=self._folder)
 
     async def ask(self, op: str, records: Sequence[Entry] | None = None, **arguments: Any) -> dict[str, Any]:
