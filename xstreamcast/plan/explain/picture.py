@@ -24,16 +24,16 @@ from xstreamcast.plan.operators import Operator, numbered
 if TYPE_CHECKING:
     from xstreamcast.plan.explain.explanation import Explanation
 
-WIDTH: Final = 220
+WIDTH: Final = 204
 HEIGHT: Final = 66
 SMALL: Final = 44
 """The height of a box of a stream, a document or the answer."""
-ACROSS: Final = 84
+ACROSS: Final = 62
 DOWN: Final = 26
 MARGIN: Final = 14
-COUNT: Final = 22
+COUNT: Final = 18
 """How far from a box the middle of a count is."""
-LETTERS: Final = 28
+LETTERS: Final = 26
 """So many letters of a text fit into a box."""
 ANSWER: Final = "answer"
 
