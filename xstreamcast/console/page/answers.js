@@ -12,7 +12,7 @@ export function reset(found, count) {
   items = new Map(found);
   gone = new Map();
   shown = count;
-  if (present) live();
+  if (present) draw(new Set(), new Set());
 }
 
 const ordered = () => [...items.keys(), ...gone.keys()].sort((one, other) => (one < other ? -1 : 1));
