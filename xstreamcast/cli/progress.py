@@ -31,7 +31,8 @@ MetricsPort = Annotated[
 Reports = Annotated[
     list[str],
     Option(
-        metavar="NAME=ADDRESS", help="Tell the console of a server how the first (second …) query is: xcast://host:port."
+        metavar="NAME=ADDRESS",
+        help="Tell the console of a server how the first (second …) query is: xcast://host:port.",
     ),
 ]
 Figures = dict[str, Any]
@@ -159,9 +160,7 @@ def wanted(metrics: str | None, report: Sequence[str]) -> tuple[tuple[str, int] 
 class Watched:
     """A sink of ``watch``: the figures of embedded queries. They are looked at where the queries run."""
 
-    def __init__(
-        self, inflow: Inflow, metrics: tuple[str, int] | None, addresses: Mapping[str, Address]
-    ) -> None:
+    def __init__(self, inflow: Inflow, metrics: tuple[str, int] | None, addresses: Mapping[str, Address]) -> None:
         self.inflow = inflow
         self._counts = [0 for _ in inflow.queries]
         self._lags = [0.0 for _ in inflow.queries]

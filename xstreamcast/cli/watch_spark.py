@@ -102,9 +102,7 @@ def _run(
         from xstreamcast.spark.motion.sink_display import LiveDisplay
 
         shown: Any = answers  # it has the face of an inflow, as far as who shows it looks
-        chosen = format or (
-            "none" if tables and not trace else "live" if sys.stdout.isatty() and not trace else None
-        )
+        chosen = format or ("none" if tables and not trace else "live" if sys.stdout.isatty() and not trace else None)
         sinks = sinks_of(shown, "none" if chosen == "live" else chosen, trace, dict(published))
         warned.live = chosen == "live"
         following.append(Following(sinks, report, warned))

@@ -59,9 +59,7 @@ class Page:
     """Somebody who listens; ``query`` is the one whose answer is wanted. ``lost``: too much was waiting."""
 
     query: str = ""
-    waiting: asyncio.Queue[tuple[str, dict[str, Any]] | None] = field(
-        default_factory=lambda: asyncio.Queue(_WAITING)
-    )
+    waiting: asyncio.Queue[tuple[str, dict[str, Any]] | None] = field(default_factory=lambda: asyncio.Queue(_WAITING))
     lost: bool = False
 
     def put(self, event: str, told: dict[str, Any]) -> None:

@@ -1,22 +1,22 @@
 """The console's HTTP service, below ``/console``.
 
-    GET    /console                             the page; /console/page/… what it is made of
-    GET    /console/api/status                  streams, queries, reports
-    GET    /console/api/events?query=ID         the same every second, and the answer of a query as it changes (SSE)
-    POST   /console/api/check                   {"query": …}: colours, the error, the plan and its picture
-    POST   /console/api/complete                {"query": …, "at": 17}: what may stand there
-    GET    /console/api/streams/NAME            a stream and its structure as a tree
-    GET    /console/api/streams/NAME/at?n=N     T after N records
-    GET    /console/api/streams/NAME/between?from=N&to=M
-    GET    /console/api/queries/ID              a query and its answer
-    GET    /console/api/queries/ID/line         its time line
-    GET    /console/api/queries/ID/at?moment=K  its answer after K records
-    GET    /console/api/queries/ID/between?from=K&to=L
-    GET    /console/api/token                   whether the token is right (token)
-    POST   /console/api/queries                 {"query": …, "emit": "eager"}: start one (token)
-    POST   /console/api/queries/ID/start, stop  (token)
-    DELETE /console/api/queries/ID              (token)
-    PUT    /console/api/reports/NAME            how a query elsewhere is (token)
+GET    /console                             the page; /console/page/… what it is made of
+GET    /console/api/status                  streams, queries, reports
+GET    /console/api/events?query=ID         the same every second, and the answer of a query as it changes (SSE)
+POST   /console/api/check                   {"query": …}: colours, the error, the plan and its picture
+POST   /console/api/complete                {"query": …, "at": 17}: what may stand there
+GET    /console/api/streams/NAME            a stream and its structure as a tree
+GET    /console/api/streams/NAME/at?n=N     T after N records
+GET    /console/api/streams/NAME/between?from=N&to=M
+GET    /console/api/queries/ID              a query and its answer
+GET    /console/api/queries/ID/line         its time line
+GET    /console/api/queries/ID/at?moment=K  its answer after K records
+GET    /console/api/queries/ID/between?from=K&to=L
+GET    /console/api/token                   whether the token is right (token)
+POST   /console/api/queries                 {"query": …, "emit": "eager"}: start one (token)
+POST   /console/api/queries/ID/start, stop  (token)
+DELETE /console/api/queries/ID              (token)
+PUT    /console/api/reports/NAME            how a query elsewhere is (token)
 """
 
 from __future__ import annotations

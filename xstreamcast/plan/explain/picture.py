@@ -217,4 +217,3 @@ def _words(step: Operator) -> str:
 def cut(text: str) -> str:
     """As much of a text as fits into a box."""
     return text if len(text) <= LETTERS else text[: LETTERS - 1] + "…"
-

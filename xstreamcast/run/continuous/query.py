@@ -34,6 +34,7 @@ from xstreamcast.plan.retention import Keep, retention
 from xstreamcast.run.continuous.arrive.arrivals import stream_source
 from xstreamcast.run.continuous.arrive.inflow import CLOCKS, Arriving, Clock, Inflow
 from xstreamcast.run.continuous.arrive.share import Association, Recomputed
+from xstreamcast.run.continuous.columns.roles import Refused, columnar
 from xstreamcast.run.continuous.display.announced import Announced
 from xstreamcast.run.continuous.display.emit import Output
 from xstreamcast.run.continuous.display.shelf import Emitted
@@ -426,28 +427,21 @@ class ContinuousQuery(Tabled, Fed):
             output.seal(self._associations())
 
     def follow_in_columns(self, tables: Mapping[str, RegionTable]) -> None:
-        """Follow the streams in columns from now on; raises :class:`~xstreamcast.run.continuous.columns.roles.
-        Refused`."""
-        from xstreamcast.run.continuous.columns.engine import Columnar
-        from xstreamcast.run.continuous.columns.roles import Refused
-
+        """Follow the streams in columns from now on; raises
+        :class:`~xstreamcast.run.continuous.columns.roles.Refused`."""
         associations = self._associations()
         self._planned.again(associations)
         obstacle = self._planned.obstacle(associations)
         if obstacle or self.modes.emission != "eager" or self.timely or self._output is not None:
             raise Refused(obstacle or "it looks at the clock, or at open holes")
-        self.engine = Columnar(self.plan, self._evaluation(), known_structures(associations), tables)
+        self.engine = columnar(self.plan, self._evaluation(), known_structures(associations), tables)
         self.recomputed = "; ".join(dict.fromkeys(each.reason for each in recomputed(self.plan)))
 
     def leave_columns(self) -> None:
         """Follow the streams by objects from now on."""
-        from xstreamcast.run.continuous.columns.engine import Columnar
-
         self.engine = None
         if self._output is not None:
-            followed = self._followed(self._associations())
-            assert not isinstance(followed, Columnar)
-            self._output.hand_over(followed)
+            self._output.hand_over(self._followed(self._associations()))
             self._seal(self._output)
 
     def _followed(self, associations: Mapping[str, Association]) -> Journal | Recomputed | Columnar:

@@ -17,10 +17,13 @@ from xstreamcast.run.continuous.associate.reach import name_of, top_tags
 from xstreamcast.scan.tables import DEAD, DOCUMENT_STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from xstreamcast.plan.algebra import Plan
     from xstreamcast.run.continuous.associate.route import Route
+    from xstreamcast.run.continuous.columns.engine import Columnar
+    from xstreamcast.run.continuous.columns.table import RegionTable
+    from xstreamcast.run.units import Evaluation
 
 
 class Refused(Exception):
@@ -39,6 +42,15 @@ class Roles:
     home: dict[int, set[int]] = field(default_factory=dict)
     above: dict[int, tuple[str, ...]] = field(default_factory=dict)
     shows: dict[int, bool] = field(default_factory=dict)
+
+
+def columnar(
+    plan: Plan, evaluation: Evaluation, structures: Mapping[str, Structure], tables: Mapping[str, RegionTable]
+) -> Columnar:
+    """A query followed in columns, whose modules are not needed before; raises :class:`Refused`."""
+    from xstreamcast.run.continuous.columns.engine import Columnar
+
+    return Columnar(plan, evaluation, structures, tables)
 
 
 def check_plan(plan: Plan) -> None:

@@ -95,7 +95,7 @@ class Output:
         self._turned = [Emitted(anew, None)]
         self._turned += [Emitted(Fill(region=anchor, content=content.encode()), None) for anchor, content in anchors]
 
-    def hand_over(self, journal: Journal | Recomputed) -> None:
+    def hand_over(self, journal: Journal | Recomputed | Columnar) -> None:
         """The answer comes from somewhere else from now on; what has been told of it stands."""
         told = self.shelves
         if isinstance(journal, Recomputed) or len(journal.plan.output) != len(told):
