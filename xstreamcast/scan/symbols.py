@@ -82,8 +82,8 @@ def _referred(match: re.Match[str]) -> str:
     return chr(int(match[2])) if match[2] else _FIVE[match[3]]
 
 
-def _grown(array: Any, size: int, fill: int = 0) -> Any:
-    new = np.full(max(size, 2 * len(array)), fill, array.dtype)
+def _grown(array: Any, size: int) -> Any:
+    new = np.zeros(max(size, 2 * len(array)), array.dtype)
     new[: len(array)] = array
     return new
 
