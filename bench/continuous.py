@@ -12,10 +12,11 @@ from __future__ import annotations
 import gc
 import random
 import time
+from io import BytesIO
 from math import inf
 from pathlib import Path
 from statistics import mean, quantiles
-from typing import Final
+from typing import Any, Final
 
 from bench.documents import scaled
 from bench.measure import anonymous, progress, table
@@ -38,6 +39,18 @@ LOADED: Final = {
 MAXED_OUT: Final = """for $a in stream("s")//account
 where sum($a/transaction[status = "charged"]/amount) >= $a/creditLimit
 return <account>{ $a/@id, $a/customer }</account>"""
+BATCHED: Final = {
+    "count": 'count(stream("s")//transaction)',
+    "sum": 'sum(stream("s")//transaction/amount)',
+    "select": 'for $t in stream("s")//transaction where $t/amount > 990 return $t/vendor',
+    "sums per account": 'for $a in stream("s")//account return sum($a/transaction/amount)',
+    "maxed out": MAXED_OUT,
+    "build": 'for $t in stream("s")//transaction return <m id="{ $t/@id }">{ $t/amount/text() }</m>',
+    "group": 'for $t in stream("s")//transaction group by $v := $t/vendor return <v n="{ $v }">{ sum($t/amount) }</v>',
+    "sort": 'for $t in stream("s")//transaction order by number($t/amount) return $t/amount',
+    "join": """for $t in stream("s")//transaction for $a in stream("s")//account[customer = $t/vendor]
+    return <m>{ $t/amount }</m>""",
+}
 CHANGED: Final = {
     "count": 'count(stream("s")//b[x > 500])',
     "sum": 'sum(stream("s")//b/x)',
@@ -49,8 +62,10 @@ _ONCE: Final = PLAIN.replace('name="b" type="filler"', 'name="b" type="filler" r
 
 
 def run() -> list[Plot]:
-    """Print three tables; the plot is that of the memory."""
+    """Print four tables; the plot is that of the memory."""
     _loading()
+    print()
+    _batches()
     print()
     _changing()
     print()
@@ -77,6 +92,40 @@ def _loading() -> None:
         cells = f"{needed:,}", f"{stream['skipped']:,}", f"{cpu:.2f}", f"{needed / cpu:,.0f}"
         rows.append((name, *cells, f"{stream['changes'] / cpu:,.0f}"))
     table(("query", "needed", "skipped", "CPU s", "needed/s", "all/s"), rows)
+
+
+def _batches() -> None:
+    """Batches of changes of the credit stream, its fragments in any order: as text of the wire, and as objects."""
+    from xstreamcast import continuous
+    from xstreamcast.model.fragment import read_stream
+    from xstreamcast.model.structure import parse_structure
+
+    text = credit(2.5 * scaled(), round(100_000 * scaled())).read_bytes()
+    first = text.index(b"<stream:filler")
+    structure = parse_structure(text[text.index(b"<stream:structure") : first])
+    lines = text[first : text.index(b"<stream:eos")].split(b"\n")[:-1]
+    random.Random(1).shuffle(lines)
+    rows = []
+    for name, query_text in BATCHED.items():
+        cells = []
+        for size_of_batch, objects in ((1000, False), (1000, True), (100, False)):
+            progress(f"batches of {size_of_batch:,}: {name}")
+            few = lines if size_of_batch > 100 else lines[: len(lines) // 4]
+            batches: list[Any] = [
+                b"\n".join(few[begin : begin + size_of_batch]) for begin in range(0, len(few), size_of_batch)
+            ]
+            if objects:
+                batches = [[one.item for one in read_stream(BytesIO(batch))] for batch in batches]
+            query, told = continuous(query_text, structures=structure), 0
+            gc.collect()
+            began = time.process_time()
+            for batch in batches:
+                told += len(query.feed_many(batch, "s"))
+            cells.append(f"{len(few) / (time.process_time() - began):,.0f}")
+            if size_of_batch > 100 and not objects:
+                cells.append(f"{told:,}")
+        rows.append((name, "columns" if query.engine is not None else "objects", *cells))
+    table(("query", "followed in", "1,000, wire", "told", "1,000, objects", "100, wire"), rows)
 
 
 def _changing() -> None:

@@ -49,13 +49,14 @@ def fragments(factor: float, order: Order = "document") -> Path:
     return path
 
 
-def credit(factor: float) -> Path:
+def credit(factor: float, updates: int | None = None) -> Path:
     """Accounts with their transactions: versions and events, in each other, in fragments of their own."""
     from xstreamcast.cli.generate import generate
 
-    path = folder() / f"credit-{factor}.stream.xml"
+    count = round(5000 * factor) if updates is None else updates
+    path = folder() / f"credit-{factor}-{count}.stream.xml"
     if not path.exists():
-        generate("credit", str(path), factor=factor, updates=round(5000 * factor))
+        generate("credit", str(path), factor=factor, updates=count)
     return path
 
 

@@ -38,6 +38,7 @@ from xstreamcast.cast.columns import (
 from xstreamcast.errors import Place
 from xstreamcast.model.change import Change, ContentChange, Fill, Repeat
 from xstreamcast.model.content import Opened
+from xstreamcast.model.fragment import Arrival
 from xstreamcast.model.time import START as BEGINNING
 from xstreamcast.model.time import Instant
 from xstreamcast.scan.vector import Bytes, Longs, Table
@@ -212,6 +213,11 @@ class FragmentBatch:
                     else Opened(content, 0, to - begin, within, contexts, plain)
                 )
             yield brings, place, begin - start, end - start, opened
+
+    def objects(self) -> Iterator[Arrival]:
+        """The changes one after the other, as a reader of single changes would give them."""
+        for change, place, inside, end, _ in self.arrivals():
+            yield Arrival(change, place, (place.offset or 0) + end, inside)
 
     @cached_property
     def _within(self) -> tuple[Table, list[int], list[bool]]:

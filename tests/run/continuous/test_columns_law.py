@@ -206,6 +206,24 @@ def test_usual_changes_stay_in_columns_and_each_record_is_evaluated_once() -> No
     assert query.state()["evaluated"] == 1012
 
 
+@pytest.mark.parametrize("text", QUERIES)
+def test_a_parent_with_its_holes_in_another_order_moves_what_is_in_them(text: str) -> None:
+    shape = SHAPES["fillers"]
+
+    def section(numbers: list[int]) -> Change:
+        holes = b"".join(b'<stream:hole id="%d" tsid="3"/>' % n for n in numbers)
+        return Replace(region=10, tsid=SECTION, content=b'<s n="10">%b</s>' % holes)
+
+    numbers = list(range(100, 112))
+    draw = Drawn(shape, 9)
+    records: list[Change] = [Fill(region=n, tsid=RECORD, content=draw.content(RECORD, n)) for n in numbers]
+    root = Fill(region=0, content=b'<r><stream:hole id="10" tsid="2"/></r>')
+    orders = [numbers, numbers[::-1], numbers[6:] + numbers[:6], numbers[1::2] + numbers[::2], numbers]
+    query = follow(text, shape, [root, *records, *[section(order) for order in orders]], 1)
+    by_objects = "string-join" in text or "c[1]" in text  # positions, and what cannot be undone
+    assert (query.engine is None) == by_objects
+
+
 def test_several_queries_have_one_table() -> None:
     shape = SHAPES["events"]
     changes = Drawn(shape, 3).changes(300)

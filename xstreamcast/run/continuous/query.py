@@ -206,8 +206,8 @@ class ContinuousQuery(Tabled, Fed):
         self.inflow.feed(item, stream, place)
         return [emitted.change for emitted in self.take()]
 
-    def feed_many(self, items: Iterable[Arriving], stream: str | None = None) -> list[Change]:
-        """Take in several, and then see what is different."""
+    def feed_many(self, items: Iterable[Arriving] | bytes, stream: str | None = None) -> list[Change]:
+        """Take in several, or whole elements of a stream as they are on the wire; and then see what is different."""
         self.inflow.feed_many(items, stream)
         return [emitted.change for emitted in self.take()]
 

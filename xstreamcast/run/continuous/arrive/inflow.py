@@ -10,6 +10,7 @@ import gc
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.cast.reader import KERNEL_FROM, read_batches
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from xstreamcast.scan.given import Given
 
 READY_FROM: Final = 1 << 18
+_FROM_MEMORY: Final = 1 << 12
+"""Bytes of wire text at hand from which the kernel reads it."""
 _OFTEN: Final = 1000
 """Arrivals after which what they brought is evaluated."""
 Arriving = Change | Structure | Diagnostic | Arrival
@@ -222,12 +225,28 @@ class Inflow:
             self._unheard = 0
             self.findings.tell()
 
-    def feed_many(self, items: Iterable[Arriving], stream: str | None = None) -> None:
-        """Take in several at once: the answers go on when all are in."""
+    def feed_many(self, items: Iterable[Arriving] | bytes, stream: str | None = None) -> None:
+        """Take in several at once, or whole elements of a stream as they are on the wire: the answers go on when all
+        are in."""
         name = self.stream_of(stream)
-        with self.association(name).together():
-            for item in items:
-                self._take(item, name, None, 0)
+        association = self.association(name)
+        if not isinstance(items, bytes):
+            with association.together():
+                for item in items:
+                    self._take(item, name, None, 0)
+        else:
+            if not self._decided:
+                self._decide()
+            inlet = association.inlet
+            by_kernel = inlet is not None and len(items) >= _FROM_MEMORY
+            for stretch in inlet.read(items) if inlet is not None and by_kernel else read_batches(BytesIO(items)):
+                if isinstance(stretch, Arrival) or self._late:
+                    for arrival in (stretch,) if isinstance(stretch, Arrival) else stretch.objects():
+                        self._take(arrival.item, name, arrival.place, arrival.inside)
+                else:
+                    self.begin()
+                    self.take_batch(association, stretch, 0, True, lambda _: None)
+            association.end_batches()
         self.go_on()
         self.findings.tell()
 
@@ -256,8 +275,8 @@ class Inflow:
                         if number % _OFTEN == 0:
                             self.settle()
                 elif self._late:
-                    for change, place, inside, _, _ in stretch.arrivals():
-                        self._take(change, name, place, inside)
+                    for arrival in stretch.objects():
+                        self._take(arrival.item, name, arrival.place, arrival.inside)
                 else:
                     self.begin()
                     self.take_batch(association, stretch, 0, telling, progress)

@@ -5,7 +5,7 @@ Changes that come as objects are written as they would be on the wire, and scann
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -35,7 +35,7 @@ from xstreamcast.cast.window import Window
 from xstreamcast.errors import Place, XStreamError
 from xstreamcast.model.change import Change, ContentChange, Eos
 from xstreamcast.model.content import parse_content
-from xstreamcast.model.fragment import ReaderState
+from xstreamcast.model.fragment import Arrival, ReaderState
 from xstreamcast.model.parse import parse
 from xstreamcast.run.continuous.associate.reach import name_of
 from xstreamcast.run.continuous.columns.layout import AGAIN, NOTHING, OLDER, STAYS
@@ -78,6 +78,13 @@ class Inlet:
     def apply(self, change: Change, place: Place, inside: int) -> None:
         """A change waits for being taken in."""
         self._waiting.append((change, place, inside))
+
+    def read(self, text: bytes) -> Iterator[FragmentBatch | Arrival]:
+        """Whole elements of the stream as they are on the wire, in batches."""
+        reader = self._reader
+        reader.window = Window(np.frombuffer(text, np.uint8))
+        reader.state, reader.over = ReaderState(), False
+        yield from reader
 
     def flush(self) -> None:
         """Take in what waits."""

@@ -52,13 +52,18 @@ class Labels:
         if gone:
             self.sequence = self.sequence[~np.isin(self.sequence, gone)]
 
+    def catch_up(self) -> bool:
+        """Whether nodes stand in another order than they did: then they have other labels."""
+        if self._reordered == self.table.reordered:
+            return False
+        self._reordered = self.table.reordered
+        self.sequence = self.table.in_order(self.sequence)
+        self._renew()
+        return True
+
     def put(self, nodes: Iterable[int]) -> None:
         """Some nodes are there; those that have none get their labels."""
         fresh = [n for n in nodes if n not in self.of]
-        if self._reordered != self.table.reordered:
-            self._reordered = self.table.reordered
-            self.sequence = self.table.in_order(self.sequence)
-            self._renew()
         if not fresh:
             return
         some = self.table.in_order(np.array(fresh, np.int64))
@@ -113,6 +118,10 @@ class Keyed(Adjusted):
     def key(self, row: Row) -> Any:
         """The key of a row, with the label that it has now."""
         raise NotImplementedError
+
+    def catch_up(self) -> None:
+        """What comes first in the document may be another."""
+        self.labels.catch_up()
 
     def all_items(self, outcomes: dict[int, Outcome]) -> dict[Row, list[Item]]:
         """The items of all rows, given the outcomes of all fragments."""
@@ -193,6 +202,7 @@ class SortedRows(Keyed):
             for number in range(before):
                 if (n, number) not in self.rows:
                     self.hide((n, number))
+        self.labels.catch_up()
         self.labels.put([n for n in fragments if n in self.of])
         self.labels.drop([n for n in fragments if n not in self.of])
         self.show(shown)
@@ -227,13 +237,15 @@ class SortedRows(Keyed):
 class _Group:
     """Rows of equal keys: of each the values of its columns; and the sums of those."""
 
-    __slots__ = ("columns", "first", "rows", "values")
+    __slots__ = ("columns", "first", "fresh", "rows", "values")
 
     def __init__(self, values: list[Item | None], columns: list[Any]) -> None:
         self.values = values
         self.columns = columns
         self.rows: dict[tuple[int, int], tuple[list[Item | None], list[Any]]] = {}
         self.first: tuple[int, int] | None = None
+        """The row that comes first in the document, as far as it is known; ``fresh``: rows that may come before it."""
+        self.fresh: list[tuple[int, int]] = []
 
 
 class GatheredRows(Keyed):
@@ -319,8 +331,15 @@ class GatheredRows(Keyed):
                     self.failed[n] = failure
             if made:
                 self.of[n] = made
+        self.catch_up()
         self.labels.put([n for n in fragments if n in self.of])
         self.labels.drop([n for n in fragments if n not in self.of])
+
+    def catch_up(self) -> None:
+        if self.labels.catch_up():
+            for group in self.groups.values():
+                group.first = None
+            self.dirty = dict.fromkeys(self.groups)
 
     def _put_row(self, place: tuple[int, int], values: list[list[Item]]) -> Hashable:
         keys, known = tuple_keys(self.gather, self.collations, values)
@@ -337,18 +356,22 @@ class GatheredRows(Keyed):
         group.rows[place] = keys, columns
         for column, value in enumerate(columns):
             self._adjust(group, column, value, 1)
-        group.first = None
+        group.fresh.append(place)
         self.dirty[known] = None
         return known
 
     def settle(self) -> None:
         """Evaluate the bodies of the groups that are others."""
+        self.catch_up()
         dirty, self.dirty = list(self.dirty), {}
         for known in dirty:
             group = self.groups[known]
             if group.first is None:
                 group.first = min(group.rows, key=self._place)
-                group.values = group.rows[group.first][0]
+            elif group.fresh:
+                group.first = min([group.first, *[one for one in group.fresh if one in group.rows]], key=self._place)
+            group.fresh = []
+            group.values = group.rows[group.first][0]
         shown: list[tuple[Row, list[Item]]] = []
         for known, outcome in zip(dirty, self._bodies(dirty), strict=True):
             before = self._rows_of(known)

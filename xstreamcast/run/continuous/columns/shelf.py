@@ -124,6 +124,8 @@ class KeyedRows(Shelf):
 
     def look(self) -> None:
         """Raise what cannot be told."""
+        self.made.catch_up()
+        self.made.settle()
         self.journal.check(self.where)
         for said in self.made.changed.values():
             if isinstance(said, XStreamError):
