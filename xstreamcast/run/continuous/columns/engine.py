@@ -15,6 +15,7 @@ import numpy as np
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
+from xstreamcast.lang.walk import descendants
 from xstreamcast.model.names import ELEMENT, name_local
 from xstreamcast.plan.algebra import Concat, Gather, Reduce, Sort, Unit
 from xstreamcast.plan.decompose.splices import splices
@@ -117,11 +118,10 @@ class Columnar(Related):
             made = SortedRows(self.tables[name], unit.reduction, self.static)
         elif isinstance(unit.reduction, Gather):
             made = GatheredRows(self.tables[name], unit.reduction, self.static, code, self.evaluation)
-        elif unit.reduction.aggregate.counts:  # type: ignore[union-attr]  # checked
-            made = Counted()
         else:
             assert isinstance(unit.reduction, Reduce)
-            made = Totalled(unit.reduction.aggregate)
+            aggregate = unit.reduction.aggregate
+            made = Counted() if aggregate.counts else Totalled(aggregate)
         home = roles.home.get(number, set())
         outer = next((one for one in route.outermost if number in route.inside(one)), None)
         if route.inside(number) or outer is not None:
@@ -142,7 +142,7 @@ class Columnar(Related):
             if isinstance(part, Unit):
                 told += part == unit
                 continue
-            found += any(isinstance(e, ast.VarRef) and e.name.expanded == unit.variable for e in _parts(part))
+            found += any(isinstance(e, ast.VarRef) and e.name.expanded == unit.variable for e in descendants(part))
             told += splices(part, unit)
         return told == 1 and found <= 1 and not (found and unit in self.plan.output)
 
@@ -267,12 +267,6 @@ class Columnar(Related):
         table, holders = self.tables[name], self.live[name].route.holders
         tags = table.fillings[: table.tally[FILLINGS], TSID]
         return len(tags), int(np.isin(tags, sorted(tag for tag in holders if tag is not None)).sum())
-
-
-def _parts(e: ast.Node) -> Iterator[ast.Node]:
-    from xstreamcast.lang.walk import descendants
-
-    return descendants(e)
 
 
 class _Followed:

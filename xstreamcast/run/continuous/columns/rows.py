@@ -105,7 +105,7 @@ class RowProgram:
         except XStreamError:
             return None
         rows, tree = batch.rows, batch.tree
-        found: list[Outcome] = [[] for _ in rows]
+        found: list[list[Item]] = [[] for _ in rows]
         number, upto, begun = -1, rows[0] if rows else 0, 0
         for item in items:
             if type(item) is not Node or item[0] is not tree or item[1] < begun:
@@ -117,8 +117,8 @@ class RowProgram:
             if number < 0:
                 return None
             begun = row
-            found[number].append(item)  # type: ignore[union-attr]  # no errors yet
-        return found
+            found[number].append(item)
+        return list(found)
 
     def _alone(self, batch: Batch, number: int) -> Outcome:
         self.evaluation.bind(self.unit.root, self._root(batch.alone(number)))

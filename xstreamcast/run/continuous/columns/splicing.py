@@ -39,7 +39,7 @@ from xstreamcast.run.continuous.columns.layout import (
     TO,
     TSID,
 )
-from xstreamcast.run.continuous.columns.standing import earlier
+from xstreamcast.run.continuous.columns.ordering import earlier
 
 _DAY: Final = 86_400_000_000
 _ROOM: Final = 128

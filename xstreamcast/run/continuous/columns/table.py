@@ -71,8 +71,9 @@ from xstreamcast.run.continuous.columns.layout import (
     UNTIMED,
     VERSION,
 )
+from xstreamcast.run.continuous.columns.ordering import in_order, locate
 from xstreamcast.run.continuous.columns.splicing import compact, splice
-from xstreamcast.run.continuous.columns.standing import DONE, FULL, in_order, locate, owners, release, settle
+from xstreamcast.run.continuous.columns.standing import DONE, FULL, owners, release, settle
 from xstreamcast.run.continuous.columns.taking import take
 from xstreamcast.scan.vector import Bytes, Longs, Table
 
