@@ -131,3 +131,4 @@ def run(browser: Browser, server: Server, query: str = DEAR) -> None:
     browser.until(lambda: browser["run"].is_enabled())
     browser["text"].send_keys(Keys.CONTROL, Keys.ENTER)
     browser.until(lambda: browser["editor-title"].text.startswith("Query q"))
+    browser.until(lambda: browser["answers"].get_attribute("aria-busy") == "false")

@@ -47,6 +47,7 @@ function told(found) {
 }
 
 function answered(found) {
+  if (early) return void early.push(found);
   if (found.step <= step) return;
   if (found.step !== step + 1) return void refresh();
   step = found.step;
@@ -61,6 +62,11 @@ function answered(found) {
 }
 
 let held = [], shown = 0, now = "", taken = 0, line = { first: 0 };
+let early = null, turns = 0, other = false; // what is told while the answer is asked for, how often it was, of another query
+
+function busy() {
+  $("answers").setAttribute("aria-busy", String(early !== null || source.readyState !== EventSource.OPEN));
+}
 
 function flush() {
   answers.apply(held, shown);
@@ -95,7 +101,8 @@ async function openStream(name) {
 function fresh() {
   streams.close();
   selected = { stream: "", query: "" };
-  looked = null;
+  looked = early = null;
+  turns += 1;
   view("query");
   timeline.end();
   editor.set("");
@@ -109,7 +116,7 @@ function fresh() {
 async function openQuery(id) {
   streams.close();
   selected = { stream: "", query: id };
-  looked = null;
+  looked = early = null;
   view("query");
   const one = query();
   if (one) editor.set(one.query);
@@ -120,11 +127,15 @@ async function openQuery(id) {
 }
 
 async function refresh(anew = false) {
-  const id = selected.query;
+  const id = selected.query, turn = (turns += 1);
   if (!id) return;
+  other = other || anew;
+  early = early || [];
+  busy();
   try {
     const found = await get(`queries/${id}`);
-    if (selected.query !== id) return;
+    const known = found.state === "running" ? await get(`queries/${id}/line`) : null;
+    if (turn !== turns) return;
     step = found.step;
     looked = found.state_of;
     held = [];
@@ -132,19 +143,25 @@ async function refresh(anew = false) {
     now = found.now;
     taken = found.taken;
     answers.reset(found.items, found.shown);
-    if (found.state === "running") {
-      line = await get(`queries/${id}/line`);
-      if (anew || $("line").hidden) timeline.begin(line, moved);
+    if (known) {
+      line = known;
+      if (other || $("line").hidden) timeline.begin(line, moved);
       else timeline.grow(line);
+      other = false;
     } else {
       timeline.end();
       answers.none(found.fault ? `${found.fault.code} ${found.fault.message}` : "It does not run.");
     }
     summary();
     show();
+    const told = early;
+    early = null;
+    for (const one of told) answered(one);
   } catch (fault) {
+    if (turn === turns) early = null;
     if (fault.status === 404) fresh();
   }
+  busy();
 }
 
 function redraw() {
