@@ -367,7 +367,8 @@ def test_a_query_that_takes_too_much_memory_is_over_and_the_server_goes_on(tmp_p
 
 
 @pytest.mark.parametrize(
-    "reads", ['doc("{file}")', 'unparsed-text("{file}")', 'unparsed-text-available("{file}")', 'doc("http://127.0.0.1:9/")']
+    "reads",
+    ['doc("{file}")', 'unparsed-text("{file}")', 'unparsed-text-available("{file}")', 'doc("http://127.0.0.1:9/")'],
 )
 def test_a_query_reads_no_files_and_no_web(tmp_path: Path, reads: str) -> None:
     secret = tmp_path / "secret.xml"

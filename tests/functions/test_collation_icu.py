@@ -82,8 +82,13 @@ def test_the_collation_of_a_continuous_query_and_of_a_scan_is_the_same() -> None
 
 @pytest.mark.parametrize(
     "parameters",
-    ["lang=zxx;fallback=no", "strength=7;fallback=no", "colour=blue;fallback=no", "version=99.0;fallback=no",
-     "reorder=Z,digit;fallback=no"],
+    [
+        "lang=zxx;fallback=no",
+        "strength=7;fallback=no",
+        "colour=blue;fallback=no",
+        "version=99.0;fallback=no",
+        "reorder=Z,digit;fallback=no",
+    ],
 )
 def test_what_icu_has_not_is_told_where_there_is_no_fallback(parameters: str) -> None:
     with pytest.raises(XStreamError) as failure:
@@ -95,9 +100,9 @@ def test_what_icu_has_not_is_told_where_there_is_no_fallback(parameters: str) ->
 def test_without_icu_the_error_says_what_to_install() -> None:
     script = (
         "import sys; sys.modules['icu'] = None\nfrom xstreamcast import query, XStreamError\n"
-        f"try: query('compare(\"a\", \"b\", \"{UCA}?lang=de\")').one()\n"
+        f'try: query(\'compare("a", "b", "{UCA}?lang=de")\').one()\n'
         "except XStreamError as failure: print(failure.code, failure.hint)\n"
-        "print(query('compare(\"a\", \"b\")').one())"
+        'print(query(\'compare("a", "b")\').one())'
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout == "FOCH0002 pip install 'xstreamcast[collation]', which brings ICU\n-1\n"

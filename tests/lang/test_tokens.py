@@ -53,9 +53,7 @@ def test_tokens_are_in_order_and_apart_at_every_prefix(file: Path) -> None:
 
 
 def test_keywords_of_queries_are_known_by_form_too() -> None:
-    words = {
-        word for file in FIXTURES for word, kind in painted(file.read_text(encoding="utf-8")) if kind == "keyword"
-    }
+    words = {word for file in FIXTURES for word, kind in painted(file.read_text(encoding="utf-8")) if kind == "keyword"}
     kinds = {"text", "node", "element", "attribute", "item"}
     axes = {"child", "parent", "descendant", "following-sibling", "preceding-sibling", "ancestor", "self"}
     assert words - KEYWORDS - kinds - axes == set()

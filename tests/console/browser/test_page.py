@@ -92,9 +92,7 @@ def test_the_plan_is_a_picture_with_live_counts_on_its_arrows(browser: Browser, 
     browser.until(lambda: browser.js(counts).get('stream("shop")>s4') == "4")
     assert browser.js(counts) == {"s1": "2", "s2": "2", "s3": "2", "s4": "3", 'stream("shop")>s4': "4"}
     server.publish(Fill(region=4, tsid=2, content=item(4, "chair", 90)))
-    browser.until(
-        lambda: browser.js(counts) == {"s1": "3", "s2": "3", "s3": "3", "s4": "4", 'stream("shop")>s4': "5"}
-    )
+    browser.until(lambda: browser.js(counts) == {"s1": "3", "s2": "3", "s3": "3", "s4": "4", 'stream("shop")>s4': "5"})
     assert browser.texts("svg.plan .title")[-1] == "shop"
     browser.shot("plan")
     browser["tab-state"].click()

@@ -16,7 +16,7 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.functions.total import Total
 from xstreamcast.model.collation import collation
 from xstreamcast.plan.algebra import Gather, Reduce, Sort
-from xstreamcast.run.continuous.adjust.collect import Sorting, specs_of
+from xstreamcast.run.continuous.adjust.collect import Sorting, SortKey, specs_of
 from xstreamcast.run.continuous.columns.adjust import Adjusted, added, texts_of
 from xstreamcast.run.continuous.columns.rows import FrameProgram
 from xstreamcast.run.grouping import tuple_keys
@@ -155,6 +155,13 @@ class Keyed(Adjusted):
         return self.items
 
 
+def _placed(key: SortKey, place: Any) -> Any:
+    """A key with its place; where nothing descends, in a form that Python compares by itself."""
+    if any(spec.descending for spec in key.specs):
+        return SortKey(key.columns, key.specs, place)
+    return *key.columns, place
+
+
 class SortedRows(Keyed):
     """``order by``: the rows of all fragments, sorted."""
 
@@ -209,8 +216,7 @@ class SortedRows(Keyed):
 
     def key(self, row: Row) -> Any:
         n, number = row
-        made = self.rows[row]
-        return type(made)(made.columns, made.specs, (self.labels.of[n], number))
+        return _placed(self.rows[row], (self.labels.of[n], number))
 
     def all_items(self, outcomes: dict[int, Outcome]) -> dict[Row, list[Item]]:
         found: dict[Row, list[Item]] = {}
@@ -455,8 +461,7 @@ class GatheredRows(Keyed):
         place = self._place(first)
         if self.sorting is None:
             return place
-        order = self.orders[row]
-        return type(order)(order.columns, order.specs, (place, number))
+        return _placed(self.orders[row], (place, number))
 
     @property
     def failure(self) -> XStreamError | None:

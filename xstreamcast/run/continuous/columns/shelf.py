@@ -119,7 +119,7 @@ class KeyedRows(Shelf):
         self.made = made
         self.shown: dict[Row, Shown] = {}
         self.known: dict[Row, Any] = {}
-        self.keys: list[_Placed] = []
+        self.keys: list[tuple[Any, Row]] = []
         self._renewed = made.labels.renewed
 
     def look(self) -> None:
@@ -141,7 +141,7 @@ class KeyedRows(Shelf):
         """Put on the shelf what is to be told, and take off what is not to be shown any more."""
         made = self.made
         leaving = dict.fromkeys([row for row in made.gone if row in self.shown])
-        fresh: list[tuple[_Placed, Written]] = []
+        fresh: list[tuple[tuple[Any, Row], Written]] = []
         renewed = self._renewed != made.labels.renewed
         moved = self._moved() if renewed else {}
         for row, said in (moved | made.changed).items():
@@ -152,52 +152,53 @@ class KeyedRows(Shelf):
                     self.put(self.shown[row], said)
                     continue
                 leaving[row] = None
-            fresh.append((_Placed(key, row), said))
+            fresh.append(((key, row), said))
         if len(leaving) <= _FEW and not renewed:
             for row in leaving:
-                del self.keys[bisect_left(self.keys, _Placed(self.known[row], row))]
+                del self.keys[bisect_left(self.keys, (self.known[row], row))]
         for row in leaving:
             self.take(self.shown.pop(row))
             del self.known[row]
         if len(leaving) > _FEW or renewed:
-            self.keys = [one for one in self.keys if one.row in self.known]
+            self.keys = [one for one in self.keys if one[1] in self.known]
         if fresh:
             self._insert(fresh)
 
     def _moved(self) -> dict[Row, Written]:
         """Labels are others, and rows may stand in another order: those that do are put elsewhere."""
         self._renewed = self.made.labels.renewed
-        place = {one.row: number for number, one in enumerate(self.keys)}
-        present = [one.row for one in self.keys if one.row not in self.made.gone]
-        self.keys = sorted([_Placed(self.made.key(row), row) for row in present])
-        stay = in_order([place[one.row] for one in self.keys])
-        self.known.update({one.row: one.key for number, one in enumerate(self.keys) if number in stay})
-        gone = [one.row for number, one in enumerate(self.keys) if number not in stay]
+        place = {row: number for number, (_, row) in enumerate(self.keys)}
+        present = [row for _, row in self.keys if row not in self.made.gone]
+        self.keys = sorted([(self.made.key(row), row) for row in present])
+        stay = in_order([place[row] for _, row in self.keys])
+        self.known.update({row: key for number, (key, row) in enumerate(self.keys) if number in stay})
+        gone = [row for number, (_, row) in enumerate(self.keys) if number not in stay]
         said = {row: self.shown[row].said for row in gone}
         for row in gone:
             self.take(self.shown.pop(row))
             del self.known[row]
-        self.keys = [one for one in self.keys if one.row in self.known]
+        self.keys = [one for one in self.keys if one[1] in self.known]
         return said
 
-    def _insert(self, fresh: list[tuple[_Placed, Written]]) -> None:
-        said = {placed.row: one for placed, one in fresh}
+    def _insert(self, fresh: list[tuple[tuple[Any, Row], Written]]) -> None:
+        said = {row: one for (_, row), one in fresh}
+        placed = sorted([one for one, _ in fresh])
         before = self.anchor
         if 16 * len(fresh) > len(self.keys):
-            self.keys = sorted(self.keys + sorted([placed for placed, _ in fresh]))
-            for one in self.keys:
-                if one.row in said:
-                    before = self.shown[one.row] = self.insert(before, said[one.row])
-                    self.known[one.row] = one.key
+            self.keys = sorted(self.keys + placed)  # two runs in order: they are merged
+            for key, row in self.keys:
+                if row in said:
+                    before = self.shown[row] = self.insert(before, said[row])
+                    self.known[row] = key
                 else:
-                    before = self.shown[one.row]
+                    before = self.shown[row]
             return
-        for placed, one_said in sorted(fresh, key=_placed):
-            at = bisect_left(self.keys, placed)
-            before = self.shown[self.keys[at - 1].row] if at else self.anchor
-            self.shown[placed.row] = self.insert(before, one_said)
-            self.known[placed.row] = placed.key
-            self.keys.insert(at, placed)
+        for key, row in placed:
+            at = bisect_left(self.keys, (key, row))
+            before = self.shown[self.keys[at - 1][1]] if at else self.anchor
+            self.shown[row] = self.insert(before, said[row])
+            self.known[row] = key
+            self.keys.insert(at, (key, row))
 
     def identities(self) -> Iterator[tuple[tuple[object, ...], Shown]]:
         """What each region is known by to those that follow by objects (``journal.identity``)."""
@@ -211,20 +212,3 @@ class KeyedRows(Shelf):
         self.shown.clear()
         self.known.clear()
         self.keys = []
-
-
-class _Placed:
-    """A row and its key, by which it is ordered."""
-
-    __slots__ = ("key", "row")
-
-    def __init__(self, key: Any, row: Row) -> None:
-        self.key = key
-        self.row = row
-
-    def __lt__(self, other: _Placed) -> bool:
-        return bool(self.key < other.key)
-
-
-def _placed(one: tuple[_Placed, Written]) -> _Placed:
-    return one[0]
