@@ -206,6 +206,21 @@ def test_usual_changes_stay_in_columns_and_each_record_is_evaluated_once() -> No
     assert query.state()["evaluated"] == 1012
 
 
+def test_what_is_put_aside_leaves_the_rest_in_columns() -> None:
+    found: list[str] = []
+    query = continuous('sum(stream("s")//b/x)', structures=SHAPES["fillers"], report=lambda one: found.append(one.code))
+    good = b'<stream:filler id="10" tsid="2"><s><stream:hole id="100" tsid="3"/></s></stream:filler>'
+    query.feed_many(b'<stream:filler id="0"><r><stream:hole id="10" tsid="2"/></r></stream:filler>' + good)
+    record = Fill(region=100, tsid=RECORD, content=b"<b><x>7</x></b>")
+    query.feed_many(
+        [Fill(region=5, tsid=99, content=b"<b/>"), record, Fill(region=100, tsid=RECORD, content=b"<b><x>")]
+    )
+    query.feed_many(b'<stream:filler id="101" tsid="77"><b/></stream:filler><stream:filler id="6">' + good)
+    assert query.text() == "7"
+    assert query.engine is not None
+    assert sorted(found) == ["XSC0001", "XSC0001", "XSC0022", "XSC0022"]
+
+
 @pytest.mark.parametrize("text", QUERIES)
 def test_a_parent_with_its_holes_in_another_order_moves_what_is_in_them(text: str) -> None:
     shape = SHAPES["fillers"]

@@ -113,7 +113,7 @@ class Inlet:
             if not self._is_put_aside(change, place, inside):
                 raise Odd([*some, *behind])
             return
-        stopped = self._taken(batch, 0, some)
+        stopped = self._take_on(batch, some)
         if stopped < len(some):
             raise Odd([*some[stopped:], *behind])
 
@@ -191,13 +191,25 @@ class Inlet:
     def take_batch(self, batch: FragmentBatch) -> None:
         """Take in a batch of a file."""
         self.flush()
+        stopped = self._take_on(batch)
+        if stopped < len(batch):
+            raise Odd([], stopped)
+
+    def _take_on(self, batch: FragmentBatch, some: Sequence[Waiting] = ()) -> int:
+        """Take in a batch; the number of the first change that columns do not follow, or of all."""
         first = 0
-        while (first := self._taken(batch, first)) < len(batch):
-            if batch.kind[first] != _EOS:
-                raise Odd([], first)
-            self.association.ended = True
+        while (first := self._taken(batch, first, some)) < len(batch):
+            if batch.kind[first] == _EOS:
+                self.association.ended = True
+            elif batch.tsid[first] >= 0 and int(batch.tsid[first]) not in self.table.structure.tags:
+                change, place, *_ = some[first] if some else next(batch.arrivals([first]))
+                text = f"tsid {change.tsid} is not in the structure"
+                self.association.diagnose("XSC0022", "quarantine", text, place, change)
+            else:
+                break
             self.association.changed += 1
             first += 1
+        return first
 
     def _taken(self, batch: FragmentBatch, first: int, some: Sequence[Waiting] = ()) -> int:
         association, table = self.association, self.table
