@@ -132,7 +132,7 @@ def costs(text: str, count: int, filled: Filled = filled, steps: Callable[[int],
     found = []
     for change in steps(count):
         if query.engine is not None and not isinstance(change, Fill | Replace | Remove):
-            leave_columns(query.inflow)  # once, and it costs what there is
+            leave_columns(query.inflow, "")  # once, and it costs what there is
             query.inflow.go_on()
         found.append(calls(query, change))
     return found

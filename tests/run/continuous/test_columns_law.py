@@ -181,9 +181,10 @@ def test_leaving_the_columns_tells_nothing() -> None:
         shape = SHAPES["versions of parts"]
         query = continuous(text, structures=shape)
         query.feed_many(Drawn(shape, 5).changes(200))
-        before = told(query)
+        before, columns = told(query), query.engine is not None
         assert query.feed(Freeze(region=139)) == []
         assert query.engine is None
+        assert not columns or query.state()["by_objects"] == "freeze 139 is none of the changes that columns follow"
         assert told(query) == before
 
 
@@ -195,6 +196,7 @@ def test_usual_changes_stay_in_columns_and_each_record_is_evaluated_once() -> No
     record = b"<b><x>1</x></b>"
     query.feed_many([Fill(region=n, tsid=RECORD, content=record) for n in range(1000, 2000)])
     assert query.state()["evaluated"] == 0  # they stand nowhere yet
+    assert query.state()["followed"] == "columns"
     query.feed_many([Fill(region=10, tsid=SECTION, content=section), Fill(region=0, content=root)])
     assert query.engine is not None
     assert query.text() == "1000"

@@ -333,11 +333,13 @@ class ContinuousQuery(Tabled, Fed):
         parsed), how many of the changes were not opened (``skipped``), and how many contents were: ``opened``, of which
         ``holders`` for their hole ids only, how many holes stand ``in_runs``, and how many versions and events were let
         go of (``discarded``); of each operator its members; how many items are shown, and how many evaluations there
-        have been; how long the versions and events of each tag are kept (``retention``)."""
+        have been; how long the versions and events of each tag are kept (``retention``); whether it is ``followed`` in
+        columns or by objects, and why ``by_objects``."""
         output, known = self._up_to_date(), self.inflow.associations
         made = sizes(output, {name: one for name, one in known.items() if name in self.streams or not self.streams})
         retained = {name: self.inflow.association(name).retention.told() for name in made["streams"]}
-        return made | {"retention": retained}
+        how = {"followed": "objects" if self.engine is None else "columns", "by_objects": self.inflow.by_objects}
+        return made | {"retention": retained, **how}
 
     # ---------------------------------------------------------------------------------------------- going on
 

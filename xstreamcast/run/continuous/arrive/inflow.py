@@ -81,6 +81,8 @@ class Inflow:
         self.seals = True
         """Whether what can never change is let go of; not by who must be able to tell all of it again (Spark)."""
         self._decided = False
+        self.by_objects = ""
+        """Why the streams are not followed in columns, or no longer."""
         self.forwards = True
         """Whether holes of what an answer copies are told as holes; not by who keeps it as a list of items (Spark)."""
         self.fixed: Fixed | None = None
@@ -367,7 +369,7 @@ class Inflow:
                 from xstreamcast.run.continuous.columns.following import leave_columns
 
                 self.flush()
-                leave_columns(self)
+                leave_columns(self, "the tag structure is another")
         elif not self._decided:
             self._decide()
         if isinstance(item, Change) and item.valid_time is not None and self._late:

@@ -28,7 +28,8 @@ def follow_in_columns(inflow: Inflow) -> bool:
     try:
         for query in inflow.queries:
             query.follow_in_columns(tables)
-    except Refused:
+    except Refused as refusal:
+        inflow.by_objects = str(refusal)
         for query in inflow.queries:
             query.engine = None
         return False
@@ -46,8 +47,8 @@ def flush(inflow: Inflow) -> None:
         _settle(inflow)
     except Odd as odd:
         _go_on_with(inflow, one, odd)
-    except Refused:
-        leave_columns(inflow)
+    except Refused as refusal:
+        leave_columns(inflow, str(refusal))
 
 
 def take_batch(inflow: Inflow, association: Association, batch: FragmentBatch) -> int:
@@ -59,14 +60,14 @@ def take_batch(inflow: Inflow, association: Association, batch: FragmentBatch) -
     except Odd as odd:
         _go_on_with(inflow, association, odd)
         return odd.first
-    except Refused:
-        leave_columns(inflow)
+    except Refused as refusal:
+        leave_columns(inflow, str(refusal))
     return len(batch)
 
 
 def _go_on_with(inflow: Inflow, association: Association, odd: Odd) -> None:
     """Leave the columns because of what is left, and take it in."""
-    leave_columns(inflow)
+    leave_columns(inflow, odd.why)
     with association.together():
         for change, place, inside in odd.rest:
             association.apply(change, place, inside)
@@ -86,8 +87,9 @@ def _settle(inflow: Inflow) -> None:
                 table.release(some)
 
 
-def leave_columns(inflow: Inflow) -> None:
+def leave_columns(inflow: Inflow, why: str) -> None:
     """Hand all that is known over to tables of objects."""
+    inflow.by_objects = why
     for one in inflow.associations.values():
         if one.inlet is not None:
             one.leave_columns()

@@ -57,8 +57,9 @@ Waiting = tuple[Change, Place, int]
 class Odd(Exception):
     """What has come is more than columns can tell; ``rest``: what is not taken in, or of a batch, from ``first`` on."""
 
-    def __init__(self, rest: list[Waiting], first: int = 0) -> None:
+    def __init__(self, why: str, rest: list[Waiting], first: int = 0) -> None:
         super().__init__()
+        self.why = why
         self.rest = rest
         self.first = first
 
@@ -111,11 +112,11 @@ class Inlet:
         if batch is None:
             change, place, inside = some[0]
             if not self._is_put_aside(change, place, inside):
-                raise Odd([*some, *behind])
+                raise Odd(_why(change), [*some, *behind])
             return
         stopped = self._take_on(batch, some)
         if stopped < len(some):
-            raise Odd([*some[stopped:], *behind])
+            raise Odd(_why(some[stopped][0]), [*some[stopped:], *behind])
 
     def _scanned(self, some: Sequence[Waiting]) -> FragmentBatch | None:
         """Changes as a batch; None if there is one that the scan does not vouch for."""
@@ -156,7 +157,6 @@ class Inlet:
         rows[:, TO] = marks[:, M_END] = ends
         rows[:, OPENED] = 1
         marks[:, M_CONTEXT] = 0
-        rows[:, TSID] = [NONE if change.tsid is None else change.tsid for change, _, _ in some]
         _fill_in(rows, some)
         text = np.frombuffer(b"".join(contents) + b" ", np.uint8)
         return FragmentBatch(
@@ -193,7 +193,8 @@ class Inlet:
         self.flush()
         stopped = self._take_on(batch)
         if stopped < len(batch):
-            raise Odd([], stopped)
+            change, *_ = next(batch.arrivals([stopped]))
+            raise Odd(_why(change), [], stopped)
 
     def _take_on(self, batch: FragmentBatch, some: Sequence[Waiting] = ()) -> int:
         """Take in a batch; the number of the first change that columns do not follow, or of all."""
@@ -241,11 +242,16 @@ class Inlet:
             tell("XSC0028", "note", "an event has happened; it is not removed", place, change)
 
 
+def _why(change: Change) -> str:
+    return f"{change.kind} {change.region} is none of the changes that columns follow"
+
+
 def _fill_in(rows: Table, some: Sequence[Waiting]) -> None:
     """What changes say of themselves."""
     changes = [change for change, _, _ in some]
     rows[:, KIND] = [KINDS.index(type(change)) for change in changes]
     rows[:, REGION] = [change.region for change in changes]
+    rows[:, TSID] = [NONE if change.tsid is None else change.tsid for change in changes]
     rows[:, VERSION] = [NONE if change.version is None else change.version for change in changes]
     targets = [getattr(change, "target", None) for change in changes]
     rows[:, TARGET] = [NONE if target is None else target for target in targets]

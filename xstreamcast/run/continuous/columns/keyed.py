@@ -19,6 +19,7 @@ from xstreamcast.plan.algebra import Gather, Reduce, Sort
 from xstreamcast.run.continuous.adjust.collect import Sorting, SortKey, specs_of
 from xstreamcast.run.continuous.columns.adjust import Adjusted, added, texts_of
 from xstreamcast.run.continuous.columns.rows import FrameProgram
+from xstreamcast.run.continuous.columns.table import RegionTable, without
 from xstreamcast.run.grouping import tuple_keys
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from xstreamcast.model.atomic import Item
     from xstreamcast.model.function import Array
     from xstreamcast.run.continuous.columns.rows import Outcome
-    from xstreamcast.run.continuous.columns.table import RegionTable
     from xstreamcast.run.continuous.display.written import Written
     from xstreamcast.run.units import Evaluation, UnitCode
     from xstreamcast.scan.vector import Longs
@@ -50,7 +50,7 @@ class Labels:
         """Some nodes are there no more."""
         gone = [n for n in nodes if self.of.pop(n, None) is not None]
         if gone:
-            self.sequence = self.sequence[~np.isin(self.sequence, gone)]
+            self.sequence = without(self.sequence, gone)
 
     def catch_up(self) -> bool:
         """Whether nodes stand in another order than they did: then they have other labels."""

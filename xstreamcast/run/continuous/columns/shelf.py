@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from xstreamcast.errors import XStreamError
+from xstreamcast.run.continuous.columns.table import without
 from xstreamcast.run.continuous.display.labels import in_order
 from xstreamcast.run.continuous.display.shelf import Numbers, Shelf, Shown
 
@@ -55,8 +56,7 @@ class Rows(Shelf):
         gone = [f for f in self.made.gone if f in self.shown]
         for f in gone:
             self.take(self.shown.pop(f))
-        if gone:
-            self.sequence = self.sequence[~np.isin(self.sequence, gone)]
+        self.sequence = without(self.sequence, gone)
         anew = self._moved() if self._reordered != self.table.reordered else {}
         fresh: dict[int, Written] = anew
         for f, said in self.made.changed.items():
@@ -80,7 +80,7 @@ class Rows(Shelf):
         said = {f: self.shown[f].said for f in moved}
         for f in moved:
             self.take(self.shown.pop(f))
-        self.sequence = self.sequence[~np.isin(self.sequence, moved)] if moved else self.sequence
+        self.sequence = without(self.sequence, moved)
         return said
 
     def _insert(self, fresh: dict[int, Written]) -> None:

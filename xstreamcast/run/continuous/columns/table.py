@@ -85,6 +85,8 @@ if TYPE_CHECKING:
 
 _WASTE: Final = 1 << 20
 """So many bytes that are no longer said are kept, and as many as are said."""
+_FEW: Final = 8
+"""So many nodes are looked for one by one."""
 _STACK: Final = 4096
 """Fragments within, or side by side in, one that is written."""
 Said = tuple[int, int, int]
@@ -335,6 +337,15 @@ class RegionTable:
                     yield Remove(**common)
             else:
                 yield Fill(content=self.content(f), **common)
+
+
+def without(sequence: Longs, gone: list[int]) -> Longs:
+    """A sequence without some of its nodes."""
+    if len(gone) > _FEW:
+        return sequence[~np.isin(sequence, gone)]
+    for n in gone:
+        sequence = np.delete(sequence, np.flatnonzero(sequence == n))
+    return sequence
 
 
 def _tags(structure: Structure) -> tuple[Table, Bytes]:
