@@ -68,6 +68,7 @@ def spread(inflow: Inflow, structures: dict[str, Structure], size: int, job: Job
     known = {stream: structures.get(stream) or structures.get("") for stream in query.streams}
     if None in known.values() or not known:
         raise refused("the tag structures of its streams must be known beforehand")
+    inflow.columns = False  # buckets are parts of what is followed by objects
     inflow.begin()  # the plan is that by the structures
     plan, output = query.plan, query.output
     if plan.strategy is not Strategy.STREAM or output is None or not isinstance(output.journal, Journal):

@@ -88,6 +88,7 @@ class Job:
             emit=self.emit, clock="event" if self.clock == "event" else "manual", now=now, lateness=self.lateness,
             names=self.names, base_uri=self.base_uri, assume=self.assume, report=report,
         )  # fmt: skip
+        inflow.columns = False  # what is saved of a key are its objects
         if self.part:
             inflow.queries.append(self._part_of(inflow))
         return inflow
@@ -119,7 +120,7 @@ class Replica:
         self._at = 0
         self._emit = job.emit
         self.inflow = job.start(self._hear)
-        self.inflow.seals = self.inflow.forwards = self.inflow.columns = False
+        self.inflow.seals = self.inflow.forwards = False
         self.ticked: int | None = None
         self.announced: list[str | None] = [None] * len(self.inflow.queries)
         """The structure that has been told of each answer."""
