@@ -226,6 +226,20 @@ _QUERIES: Final = _topic(
         ),
     },
 )
+_CONSOLE: Final = _topic(
+    "Console",
+    {
+        "XSC0140": (
+            "The process of a query on the console is over: it needed too much memory or time.",
+            "Allow it more: `--console-memory`; or ask for less.",
+        ),
+        "XSC0141": (
+            "It is not possible on the console: too many queries, a log that is too large, streams without names.",
+            "Remove a query, or use `xcast watch`.",
+        ),
+        "XSC0142": ("There is no such query on the console.", "Look at the page again: it may have been removed."),
+    },
+)
 _BROADCAST: Final = _topic(
     "Broadcast",
     {
@@ -299,7 +313,7 @@ CODES: Final[dict[str, Code]] = {
     code: described
     for topic in (
         *(_DOCUMENTS, _FRAGMENTS, _QUERIES, _FEEDS, _TABLES),
-        *(_BROADCAST, _SPARK, _TRANSLATION, _GENERATORS),
+        *(_BROADCAST, _CONSOLE, _SPARK, _TRANSLATION, _GENERATORS),
     )
     for code, described in topic.items()
 }
