@@ -109,6 +109,8 @@ def test_tables_are_the_answers_after_every_restart(spark: Any, urls: list[str],
         write(feed, number)
     assert run(spark, feed, urls, state) == [0, 1]
     are_the_answers(urls, feed)
+    assert run(spark, feed, urls, state) == []  # nothing has come: the tables stay
+    are_the_answers(urls, feed)
     for number in range(4, FILES):
         write(feed, number)
     assert run(spark, feed, urls, state) == [2]

@@ -98,9 +98,9 @@ class UpsertTable:
         sink, self._sink = self._sink, None
         if sink is None:
             return
-        if sink.catching_up:
+        if sink.catching_up and self._begun:
             sink.close(sink.over())
-        else:  # every batch that counts has been written
+        else:  # every batch that counts has been written; where none has come, the table stays as it is
             sink.table.close()
 
 
