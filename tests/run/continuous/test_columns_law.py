@@ -241,6 +241,34 @@ def test_a_parent_with_its_holes_in_another_order_moves_what_is_in_them(text: st
     assert (query.engine is None) == by_objects
 
 
+def test_texts_that_must_not_meet_are_left_to_objects_without_a_great_buffer() -> None:
+    query = continuous('count(stream("s")//b[contains(., "]]>")])', structures=SHAPES["fillers"])
+    holes = "".join(f'<stream:hole id="{n}" tsid="3"/>' for n in range(100, 2100))
+    query.feed(Fill(region=0, content=b'<r><stream:hole id="10" tsid="2"/></r>'))
+    query.feed(Fill(region=10, tsid=SECTION, content=f"<s>{holes}</s>".encode()))
+    records = [Fill(region=n, tsid=RECORD, content=b"<b><k>%b</k></b>" % (b"k" * 200)) for n in range(100, 2099)]
+    inlet = query.inflow.association("s").inlet
+    assert inlet is not None
+    odd = b'<b>]]<stream:hole id="5000" tsid="6"/>></b>'
+    query.feed_many([*records, Fill(region=2099, tsid=RECORD, content=odd)])
+    assert query.text() == "1"
+    assert query.state()["by_objects"] == "texts meet at the borders of fragments"
+    assert len(inlet.table._out) < 1 << 21
+
+
+def test_events_of_one_instant_stand_by_what_they_say() -> None:
+    shape = SHAPES["events"]
+    at = parse_instant("2003-11-01T00:00:00")
+    root = Fill(region=0, content=b'<r><stream:hole id="10" tsid="2"/></r>')
+    section = Fill(region=10, tsid=SECTION, content=b'<s n="10"><stream:hole id="100" tsid="3"/></s>')
+    events: list[Change] = [
+        Fill(region=100, tsid=RECORD, valid_time=at, content=b'<b id="%d"><x>1</x></b>' % n) for n in range(40)
+    ]
+    for size in (1, 7, 1000):
+        query = follow('for $b in stream("s")//b return string($b/@id)', shape, [root, section, *events], size)
+        assert query.engine is not None
+
+
 def test_several_queries_have_one_table() -> None:
     shape = SHAPES["events"]
     changes = Drawn(shape, 3).changes(300)

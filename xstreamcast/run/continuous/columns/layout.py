@@ -42,5 +42,5 @@ FREE_PLACE, FREE_NODE, WORK, SETTLED, TALLY = range(13, 18)
 
 FILL, REPEAT, REPLACE, REMOVE = (KINDS.index(kind) for kind in (Fill, Repeat, Replace, Remove))
 # What is to be said of a change that was taken: it is older, says something else again, removes nothing, or an event;
-# or of an event: another one has the same instant and version.
+# or of an event: another one has the same instant and version (instead of the change's number, that one's slot).
 OLDER, AGAIN, NOTHING, STAYS, TIE = range(1, 6)

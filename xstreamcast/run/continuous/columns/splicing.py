@@ -42,6 +42,7 @@ from xstreamcast.run.continuous.columns.layout import (
 from xstreamcast.run.continuous.columns.ordering import earlier
 
 _DAY: Final = 86_400_000_000
+REFUSED: Final = -1
 _ROOM: Final = 128
 """Bytes for a lifespan, and to look back at."""
 _FROM: Final = np.frombuffer(b' vtFrom="', np.uint8).copy()
@@ -172,7 +173,8 @@ def splice(
 ) -> int:  # fmt: skip
     """Write fillings, each with what units read of its holes, one after the other; where each ends.
 
-    The number of the one that does not fit, or has too many fragments in it, or texts that must not meet; or how many.
+    How many there are; the number of the one that there is no room for; or REFUSED: one has too many fragments in it,
+    or texts that must not meet, or tells a lifespan itself.
     """
     at = 0
     room = stack.shape[0]
@@ -193,10 +195,10 @@ def splice(
             if done == 0 and tags[fillings[f, TSID], SHOWS]:
                 at = _lifespan(f, tags[fillings[f, TSID], KIND] == EVENT, regions, fillings, arena, out, at)
                 if at < 0:
-                    return k
+                    return REFUSED
                 i = _bracket(begin, arena)
             if at > begun + 1 and i < stop and _meets(out[at - 2], out[at - 1], arena, i, stop):
-                return k
+                return REFUSED
             while i < stop:
                 out[at] = arena[i]
                 at += 1
@@ -214,7 +216,7 @@ def splice(
             while filler >= 0:
                 if fillings[filler, FLAGS] & ENDED == 0:
                     if top + 1 >= room:
-                        return k
+                        return REFUSED
                     spot = top + 1  # the earliest is on top
                     while spot > base and earlier(stack[spot - 1, 0], filler, fillings):
                         stack[spot, 0] = stack[spot - 1, 0]

@@ -72,7 +72,7 @@ from xstreamcast.run.continuous.columns.layout import (
     VERSION,
 )
 from xstreamcast.run.continuous.columns.ordering import in_order, locate
-from xstreamcast.run.continuous.columns.splicing import compact, splice
+from xstreamcast.run.continuous.columns.splicing import REFUSED, compact, splice
 from xstreamcast.run.continuous.columns.standing import DONE, FULL, owners, release, settle
 from xstreamcast.run.continuous.columns.taking import take
 from xstreamcast.scan.vector import Bytes, Longs, Table
@@ -115,7 +115,6 @@ class RegionTable:
         self._opened: Longs = np.zeros(256, np.int64)
         self._stack = _table(_STACK, 3)
         self._out: Bytes = np.zeros(1 << 12, np.uint8)
-        self._text = b""
         self.tags, self._names = _tags(structure)
         self.bits = 0
         """The bits that are given to units."""
@@ -179,19 +178,16 @@ class RegionTable:
         said: list[Said] = []
         for code, k, f in log[: tally[LOGGED]].tolist():
             if code == TIE:
+                self._tell_apart(k)
                 self._tell_apart(f)
             else:
                 said.append((code, k, f))
         return stopped, said, skipped[: tally[SKIPPED]].tolist()
 
     def _tell_apart(self, f: int) -> None:
-        """Events of one instant and version stand by the digests of what they say."""
-        fillings = self.fillings
-        key = fillings[f, [OF, TSID, TIME]]
-        same = np.flatnonzero((fillings[: self.tally[FILLINGS], [OF, TSID, TIME]] == key).all(axis=1))
-        for one in same.tolist():
-            digest = blake2b(self.content(one), digest_size=16).digest()
-            fillings[one, DIGEST] = int.from_bytes(digest[:7], "big")
+        """An event that another one has the instant and version of stands by the digest of what it says."""
+        digest = blake2b(self.content(f), digest_size=16).digest()
+        self.fillings[f, DIGEST] = int.from_bytes(digest[:7], "big")
 
     def _make_room(self, count: int, marks: int, size: int) -> None:
         tally = self.tally
@@ -275,7 +271,7 @@ class RegionTable:
             )  # fmt: skip
             if done == len(some):
                 return self._out[: ends[-1] if len(ends) else 0]
-            if len(self._out) > 4 * len(some) * (int(self.tally[BYTES]) + 64):
+            if done == REFUSED:
                 return None
             self._out = np.zeros(2 * len(self._out), np.uint8)
 

@@ -380,14 +380,13 @@ def take(
         at = time if time != NO_TIME else BEGINNING
         if removes and how == TEMPORAL and time == NO_TIME:
             at = tally[NOW]
-        known = NOWHERE
+        known = tied = NOWHERE
         place = 0
         if how == UNTIMED:
             known = head
         else:
             mask = stamps.shape[0] - 1
             place = _stamp(slot, tsid, at, (version if version > 0 else 0) if how == EVENT else 0) & mask
-            tied = NOWHERE
             while stamps[place]:
                 f = stamps[place] - 1
                 if fillings[f, OF] == slot and fillings[f, TIME] == at and fillings[f, TSID] == tsid:
@@ -405,8 +404,6 @@ def take(
                             break
                         tied = f
                 place = (place + 1) & mask
-            if tied >= 0 and known < 0:
-                _log(TIE, k, tied, log, tally)
         if time != NO_TIME and time > tally[NOW]:
             tally[NOW] = time
         if how == EVENT and known >= 0:
@@ -432,6 +429,8 @@ def take(
             known = _made(slot, tsid, at, regions, fillings, tally)
             if how != UNTIMED:
                 stamps[place] = known + 1
+            if tied >= 0:
+                _log(TIE, tied, known, log, tally)
         if version >= 0:
             fillings[known, VERSION] = version
         if removes:
