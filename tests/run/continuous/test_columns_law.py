@@ -59,6 +59,7 @@ QUERIES = (
     'for $b in stream("s")//b order by $b/k, number($b/x) descending return <m>{ $b/@id, $b/x }</m>',
     'for $b in stream("s")//b order by $b/c[1] return $b/x',
     'for $b in stream("s")//b group by $k := $b/k return <g k="{ $k }">{ count($b) }</g>',
+    'for $b in stream("s")//b group by $k := $b/k return <g>{ if (count($b) > 9) then sum($b/x) else string($k) }</g>',
     """<all>{ for $b in stream("s")//b group by $k := string($b/c[1]) let $n := sum($b/x) order by $n, $k
     return <g k="{ $k }">{ $n }</g> }</all>""",
     'for $c in stream("s")//c return <c>{ $c/@vtFrom, $c/@vtTo, $c/text() }</c>',

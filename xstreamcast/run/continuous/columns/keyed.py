@@ -18,6 +18,7 @@ from xstreamcast.model.collation import collation
 from xstreamcast.plan.algebra import Gather, Reduce, Sort
 from xstreamcast.run.continuous.adjust.collect import Sorting, SortKey, specs_of
 from xstreamcast.run.continuous.columns.adjust import Adjusted, added, texts_of
+from xstreamcast.run.continuous.columns.roles import Refused
 from xstreamcast.run.continuous.columns.rows import FrameProgram
 from xstreamcast.run.continuous.columns.table import RegionTable, without
 from xstreamcast.run.grouping import tuple_keys
@@ -352,8 +353,8 @@ class GatheredRows(Keyed):
         columns: list[Any] = []
         for aggregate, items in zip(self.aggregates, values[self.width :], strict=True):
             found: Any = len(items) if aggregate.counts else added(items, f"fn:{aggregate.name}")
-            if isinstance(found, XStreamError):
-                raise found
+            if isinstance(found, XStreamError):  # the body may not read it
+                raise Refused("a column of a group fails")
             columns.append(found)
         group = self.groups.get(known)
         if group is None:
