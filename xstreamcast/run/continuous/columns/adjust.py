@@ -6,6 +6,7 @@ total := total ⊖ old ⊕ new
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,23 +28,15 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 """Untyped values that are numbers, whatever else may be."""
 
 
-class Adjusted:
+class Adjusted(ABC):
     """What is kept of the fragments of a unit. ``failed``: those whose outcome is an error."""
 
     def __init__(self) -> None:
         self.failed: dict[int, XStreamError] = {}
 
+    @abstractmethod
     def drop(self, fragments: Iterable[int]) -> None:
         """Some fragments are there no more."""
-        raise NotImplementedError
-
-    def put(self, fragments: list[int], outcomes: list[Outcome]) -> None:
-        """Some fragments have these outcomes from now on."""
-        raise NotImplementedError
-
-    def total(self) -> Any:
-        """What all of them add up to."""
-        raise NotImplementedError
 
     def forget(self) -> None:
         """What is different has been told."""
@@ -57,12 +50,24 @@ class Adjusted:
         return None
 
     @property
+    @abstractmethod
     def size(self) -> int:
         """How many fragments have items."""
-        raise NotImplementedError
 
 
-class Counted(Adjusted):
+class Summed(Adjusted):
+    """… where all fragments have one value together."""
+
+    @abstractmethod
+    def put(self, fragments: list[int], outcomes: list[Outcome]) -> None:
+        """Some fragments have these outcomes from now on."""
+
+    @abstractmethod
+    def total(self) -> Any:
+        """What all of them add up to."""
+
+
+class Counted(Summed):
     """count, exists, empty: how many items each fragment has."""
 
     def __init__(self) -> None:
@@ -96,7 +101,7 @@ class Counted(Adjusted):
         return sum(map(bool, self.counts.values()))
 
 
-class Totalled(Adjusted):
+class Totalled(Summed):
     """sum, avg: the values of each fragment, and their exact total."""
 
     def __init__(self, aggregate: Aggregate) -> None:
@@ -158,9 +163,6 @@ class Framed(Adjusted):
 
     def drop(self, fragments: Iterable[int]) -> None:
         self.put_in(list(fragments), None, None)
-
-    def put(self, fragments: list[int], outcomes: list[Outcome]) -> None:
-        raise AssertionError("it is known whose they are")
 
     def put_in(self, fragments: list[int], outcomes: list[Outcome] | None, owners: list[int] | None) -> None:
         """Some fragments have outcomes, in the records of these; None: they are there no more."""
@@ -233,7 +235,7 @@ def added(outcome: Outcome, function: str) -> list[Any] | XStreamError:
     return found
 
 
-class Told(Adjusted):
+class Told(Summed):
     """Rows that are told one by one, in document order.
 
     ``there``: how many items each fragment has that has any; ``changed``: what is to be written of fragments that look

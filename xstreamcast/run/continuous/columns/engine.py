@@ -19,7 +19,7 @@ from xstreamcast.lang.walk import descendants
 from xstreamcast.model.names import ELEMENT, name_local
 from xstreamcast.plan.algebra import Concat, Gather, Reduce, Sort, Unit
 from xstreamcast.plan.decompose.splices import splices
-from xstreamcast.run.continuous.columns.adjust import Adjusted, Counted, Framed, Told, Totalled
+from xstreamcast.run.continuous.columns.adjust import Adjusted, Counted, Framed, Summed, Told, Totalled
 from xstreamcast.run.continuous.columns.keyed import GatheredRows, Keyed, SortedRows
 from xstreamcast.run.continuous.columns.layout import FILLINGS, TSID
 from xstreamcast.run.continuous.columns.roles import Refused, Roles, check_plan, check_unit, roles_of
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.columns.table import RegionTable
     from xstreamcast.run.continuous.display.shelf import Numbers
     from xstreamcast.run.evaluate import Executable
-    from xstreamcast.run.units import Evaluation, UnitCode
+    from xstreamcast.run.units import Evaluation
     from xstreamcast.scan.vector import Longs
 
 TOGETHER: Final = 1 << 14
@@ -132,8 +132,8 @@ class Columnar(Related):
             if outer is not None:
                 assert isinstance(unit.reduction, Reduce)
                 made = Framed(unit.reduction.aggregate)
-            return _Followed(self, name, unit, code, bit, made, home, frame, outer)
-        return _Followed(self, name, unit, code, bit, made, home)
+            return _Followed(self, name, number, bit, made, home, frame, outer)
+        return _Followed(self, name, number, bit, made, home)
 
     def _is_told(self, unit: Unit) -> bool:
         """Whether the items of a unit are told one by one, and read by nobody."""
@@ -255,8 +255,9 @@ class Columnar(Related):
 
     def count(self, where: Number) -> int:
         """How many items a unit has."""
-        found: int = self.units[where].made.total()
-        return found
+        made = self.units[where].made
+        assert isinstance(made, Told | Keyed)
+        return made.items
 
     def members(self, where: Number) -> int:
         """How many fragments have an outcome for a unit."""
@@ -280,20 +281,19 @@ class _Followed:
         self,
         engine: Columnar,
         name: str,
-        unit: Unit,
-        code: UnitCode,
+        number: int,
         bit: int,
         made: Adjusted,
         home: set[int],
         frame: int | None = None,
         outer: int | None = None,
     ) -> None:
+        route, code = engine.live[name].route, engine.codes[name][number]
+        unit = route.units[number]
         self.engine, self.name, self.unit, self.code, self.bit = engine, name, unit, code, bit
         self.made, self.home, self.frame, self.outer = made, home, frame, outer
         self.table = engine.tables[name]
         self.roles = engine.roles[name]
-        route = engine.live[name].route
-        number = route.units.index(unit)
         self.inside = route.inside(number)
         around = None
         if outer is not None and frame is not None:
@@ -353,6 +353,7 @@ class _Followed:
             assert self.frame is not None
             self.made.put_in(few.tolist(), found, self.table.owners(few, self.frame).tolist())
         else:
+            assert isinstance(self.made, Summed)
             self.made.put(few.tolist(), found)
 
     # ---------------------------------------------------------------------------------------------- frames
@@ -420,6 +421,7 @@ class _Followed:
     def value(self) -> list[Item]:
         """What its variable stands for."""
         if isinstance(self.unit.reduction, Reduce):
+            assert isinstance(self.made, Summed)
             return self.unit.reduction.aggregate.summaries.value(self.made.total(), self._fresh)
         return self._items()
 

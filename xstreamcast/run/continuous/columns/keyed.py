@@ -6,6 +6,7 @@ Where a row stands among others of equal keys is told by a *label*: a number tha
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +18,7 @@ from xstreamcast.functions.total import Total
 from xstreamcast.model.collation import collation
 from xstreamcast.plan.algebra import Gather, Reduce, Sort
 from xstreamcast.run.continuous.adjust.collect import Sorting, SortKey, specs_of
-from xstreamcast.run.continuous.columns.adjust import Adjusted, added, texts_of
+from xstreamcast.run.continuous.columns.adjust import Summed, added, texts_of
 from xstreamcast.run.continuous.columns.roles import Refused
 from xstreamcast.run.continuous.columns.rows import FrameProgram
 from xstreamcast.run.continuous.columns.table import RegionTable, without
@@ -102,7 +103,7 @@ class Labels:
         self.renewed += 1
 
 
-class Keyed(Adjusted):
+class Keyed(Summed):
     """Rows in an order of their own. ``rows``: their keys; ``changed``: what is to be written of rows that look
     otherwise; ``gone``: those that are shown no more."""
 
@@ -116,21 +117,21 @@ class Keyed(Adjusted):
         self.counts: dict[Row, int] = {}
         self.items = 0
 
+    @abstractmethod
     def key(self, row: Row) -> Any:
         """The key of a row, with the label that it has now."""
-        raise NotImplementedError
 
     def catch_up(self) -> None:
         """What comes first in the document may be another."""
         self.labels.catch_up()
 
+    @abstractmethod
     def all_items(self, outcomes: dict[int, Outcome]) -> dict[Row, list[Item]]:
         """The items of all rows, given the outcomes of all fragments."""
-        raise NotImplementedError
 
+    @abstractmethod
     def identity(self, row: Row, unit: int) -> tuple[Any, ...]:
         """What a row is known by to those that follow by objects (``journal.identity``)."""
-        raise NotImplementedError
 
     def show(self, some: list[tuple[Row, list[Item]]]) -> None:
         """Rows have these items."""

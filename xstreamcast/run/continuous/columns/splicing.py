@@ -40,6 +40,7 @@ from xstreamcast.run.continuous.columns.layout import (
     TSID,
 )
 from xstreamcast.run.continuous.columns.ordering import earlier
+from xstreamcast.run.continuous.columns.taking import tag_end
 
 _DAY: Final = 86_400_000_000
 REFUSED: Final = -1
@@ -125,20 +126,12 @@ def _until(f: int, regions: Any, fillings: Any) -> int:
 
 @inner
 def _bracket(begin: int, arena: Any) -> int:
-    """Where a start tag ends, without its bracket; -1 if it tells a lifespan itself."""
-    i = begin + 1
-    quote = 0
-    while quote or arena[i] != 62:
-        c = arena[i]
-        if quote:
-            if c == quote:
-                quote = 0
-        elif c == 34 or c == 39:
-            quote = c
-        elif c == 118 and arena[i + 1] == 116 and (arena[i + 2] == 70 or arena[i + 2] == 84):
+    """Where a start tag ends, without its bracket; -1 if it may tell a lifespan itself."""
+    end = tag_end(arena, begin)
+    for i in range(begin, end - 2):
+        if arena[i] == 118 and arena[i + 1] == 116 and (arena[i + 2] == 70 or arena[i + 2] == 84):
             return -1  # vtFrom, vtTo
-        i += 1
-    return i - 1 if arena[i - 1] == 47 else i
+    return end - 1 if arena[end - 1] == 47 else end
 
 
 @inner

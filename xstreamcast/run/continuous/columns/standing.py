@@ -110,13 +110,12 @@ def _lies_in(slot: int, n: int, fillings: Any, nodes: Any, places: Any) -> bool:
 
 
 @inner
-def _alive(slot: int, regions: Any, fillings: Any) -> int:
-    """How many fillings of a region there are."""
+def _count(slot: int, regions: Any, fillings: Any) -> int:
+    """How many fillings a region has had: there are no more that could enter its places, or leave them."""
     count = 0
     f = regions[slot, HEAD]
     while f >= 0:
-        if fillings[f, FLAGS] & ENDED == 0:
-            count += 1
+        count += 1
         f = fillings[f, NEXT]
     return count
 
@@ -197,7 +196,7 @@ def _pushes(first: int, end: int, regions: Any, fillings: Any, holes: Any) -> in
     """How many fillings there are in some holes."""
     count = 0
     for h in range(first, end):
-        count += _alive(holes[h, FOR], regions, fillings)
+        count += _count(holes[h, FOR], regions, fillings)
     return count
 
 
@@ -255,10 +254,7 @@ def _inside(n: int, regions: Any, fillings: Any, places: Any, nodes: Any) -> int
     count = 0
     p = nodes[n, N_FIRST]
     while p >= 0:
-        f = regions[places[p, P_REGION], HEAD]
-        while f >= 0:
-            count += 1
-            f = fillings[f, NEXT]
+        count += _count(places[p, P_REGION], regions, fillings)
         p = places[p, P_BESIDE]
     return count
 

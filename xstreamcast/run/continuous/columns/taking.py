@@ -149,6 +149,21 @@ def _is_name(b: Any, i: int, tag: int, tags: Any, names: Any) -> bool:
 
 
 @inner
+def tag_end(b: Any, i: int) -> int:
+    """Where the bracket of a start tag is that begins at a position."""
+    quote = 0
+    while quote or b[i] != 62:
+        c = b[i]
+        if quote:
+            if c == quote:
+                quote = 0
+        elif c == 34 or c == 39:
+            quote = c
+        i += 1
+    return i
+
+
+@inner
 def _stand(b: Any, begin: int, marks: Any, first: int, end: int, tsid: int, tags: Any, names: Any, opened: Any) -> bool:
     """Whether each hole of a content is where the structure says: in elements that are the tags around its own."""
     i = begin
@@ -185,16 +200,7 @@ def _stand(b: Any, begin: int, marks: Any, first: int, end: int, tsid: int, tags
                     return False
                 opened[depth] = i + 1
                 depth += 1
-                i += 1
-                quote = 0
-                while quote or b[i] != 62:
-                    c = b[i]
-                    if quote:
-                        if c == quote:
-                            quote = 0
-                    elif c == 34 or c == 39:
-                        quote = c
-                    i += 1
+                i = tag_end(b, i)
                 if b[i - 1] == 47:
                     depth -= 1
                 i += 1
