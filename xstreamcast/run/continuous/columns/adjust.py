@@ -40,9 +40,11 @@ class Adjusted(ABC):
 
     def forget(self) -> None:
         """What is different has been told."""
+        return
 
     def settle(self) -> None:
         """All fragments that are different have been put, or dropped."""
+        return
 
     @property
     def failure(self) -> XStreamError | None:
