@@ -28,6 +28,7 @@ from xstreamcast.generate.credit import GENERATOR
 from xstreamcast.model.change import Change, Fill, Replace
 from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import parse_structure
+from xstreamcast.spark.motion.brought import Brought
 from xstreamcast.spark.motion.replica import COMPACT_BYTES, Job
 from xstreamcast.spark.motion.state import advance
 from xstreamcast.spark.motion.state_log import read_head, row_of
@@ -152,7 +153,7 @@ def _compacting(first: list[Change], later: list[Change]) -> tuple[list[float], 
     job = Job((QUERY,), ("answer",), {"credit": GENERATOR.structures["credit"]}, compact_bytes=1 << 40)
     store = _Kept()
     rows = [{**row_of(change, "credit"), "seq": number} for number, change in enumerate([*first, *later], 1)]
-    deque(advance(job, store, rows[: len(first)]), maxlen=0)
+    deque(advance(job, store, Brought.of(rows[: len(first)])), maxlen=0)
     gc.collect()
     gc.freeze()  # as a worker does
     times: list[float] = []
@@ -160,7 +161,7 @@ def _compacting(first: list[Change], later: list[Change]) -> tuple[list[float], 
     while (head := read_head(store)) is not None and not head.parts:
         at = PER_BATCH * len(times) % len(updates)
         began = time.perf_counter()
-        deque(advance(replace(job, compact_bytes=0), store, updates[at : at + PER_BATCH]), maxlen=0)
+        deque(advance(replace(job, compact_bytes=0), store, Brought.of(updates[at : at + PER_BATCH])), maxlen=0)
         times.append(time.perf_counter() - began)
     gc.unfreeze()
     assert head is not None

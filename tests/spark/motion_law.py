@@ -26,10 +26,11 @@ from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.structure import Structure, write_structure
 from xstreamcast.model.time import parse_instant
 from xstreamcast.run.continuous.query import EMISSIONS, continuous_many
+from xstreamcast.spark.motion.brought import Brought, Row, table_rows
 from xstreamcast.spark.motion.replica import Job
 from xstreamcast.spark.motion.sink_answers import Answers, Batch
 from xstreamcast.spark.motion.state import Keeper
-from xstreamcast.spark.motion.state_log import Row, pack, row_of, table_rows, tick_row, unpack
+from xstreamcast.spark.motion.state_log import row_of, tick_row
 
 Said = tuple[str, int]
 """After a micro-batch: the answer, or the code of the error that it is; and how many fragments were put aside."""
@@ -122,7 +123,7 @@ class ManyJobs(Keeper):
         from xstreamcast.spark.motion.state import advance
 
         job = self.jobs[key[0]]
-        for row in advance(job, self.store, [row for packed in rows for row in unpack(packed.changes)]):
+        for row in advance(job, self.store, Brought.read(*[packed.changes for packed in rows])):
             yield output_row({**row, "stream": job.names[0]})
 
 
@@ -132,7 +133,7 @@ def write_feed(folder: Path, played: Sequence[Played], number: int) -> None:
     from pyarrow import parquet
 
     keys = [one.seed for one in played]
-    blobs = [pack(one.batches[number]) for one in played]
+    blobs = [Brought.of(one.batches[number]).blob() for one in played]
     path = folder / f"{number}.parquet"
     parquet.write_table(pa.table({"bucket": pa.array(keys, pa.int32()), "changes": blobs}), folder / f".{number}")
     (folder / f".{number}").rename(path)

@@ -9,11 +9,17 @@ from typing import Any
 from xstreamcast.model.change import Change
 from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import Structure, write_structure
+from xstreamcast.spark.motion import state
 from xstreamcast.spark.motion.association_buckets import Combined, bucket_job, gathered, gathering_job, route
 from xstreamcast.spark.motion.association_spread import Spread
+from xstreamcast.spark.motion.brought import Brought, Row
 from xstreamcast.spark.motion.replica import Job
-from xstreamcast.spark.motion.state import advance
-from xstreamcast.spark.motion.state_log import Row, row_of
+from xstreamcast.spark.motion.state_log import row_of
+
+
+def advance(job: Job, store: Any, rows: list[Row]) -> Iterator[Row]:
+    """One micro-batch of one key, given as rows."""
+    return state.advance(job, store, Brought.of(rows))
 
 
 class MemoryStore:
@@ -99,7 +105,7 @@ class InBuckets:
     def take(self, batch: list[Row]) -> list[Row]:
         """What a micro-batch tells."""
         brought = {}
-        for bucket, mine in route(self.spread, self.routing, batch):
+        for bucket, mine in route(self.spread, self.routing, Brought.of(batch)):
             store = self.stores.setdefault(bucket, MemoryStore())
             brought[bucket] = list(advance(bucket_job(self.spread, self.job, bucket), store, mine))
         if not brought:

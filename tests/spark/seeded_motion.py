@@ -25,8 +25,8 @@ from test_motion_queries import END, LATE, PARSED, STRUCTURES, batches
 from xstreamcast.run.continuous.query import EMISSIONS, continuous_many
 from xstreamcast.spark.motion import association_buckets, state
 from xstreamcast.spark.motion.association_spread import spread
+from xstreamcast.spark.motion.brought import Brought, Row
 from xstreamcast.spark.motion.replica import Job
-from xstreamcast.spark.motion.state_log import Row
 
 COMPACTING: dict[str, Any] = {"compact_bytes": 1000, "compact_blobs": 2}
 
@@ -44,7 +44,7 @@ class OneKey:
         self.store = saved
 
     def take(self, batch: list[Row]) -> list[Row]:
-        return list(state.advance(self.job, self.store, batch))
+        return list(state.advance(self.job, self.store, Brought.of(batch)))
 
 
 def main(result: Path, states: Path | None) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from motion_stores import MemoryStore, batches
+from motion_stores import MemoryStore, advance, batches
 
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
@@ -22,7 +22,6 @@ from xstreamcast.spark import continuous
 from xstreamcast.spark.motion import state
 from xstreamcast.spark.motion.replica import PROGRESS, Job
 from xstreamcast.spark.motion.rows import item_of
-from xstreamcast.spark.motion.state import advance
 from xstreamcast.spark.motion.state_base import part_number
 from xstreamcast.spark.motion.state_log import FORMAT, read_head, row_of
 
@@ -30,7 +29,10 @@ SAVED = Path(__file__).parents[1] / "fixtures" / "state"
 ALERTS = """for $a in stream("credit")//account
 where sum($a/transaction?[now-P2D,now][status = "charged"]/amount) >= 100 return <alert id="{$a/@id}"/>"""
 STRUCTURES = {"credit": GENERATOR.structures["credit"]}
-JOB = Job((ALERTS, 'count(stream("credit")//transaction)'), ("alerts", "count"), STRUCTURES, compact_bytes=1500)
+COUNT = 'count(stream("credit")//transaction)'
+SUMS = """for $a in stream("credit")//account return <sum id="{$a/@id}">{ sum($a/transaction/amount) }</sum>"""
+JOB = Job((ALERTS, COUNT), ("alerts", "count"), STRUCTURES, compact_bytes=1500)
+JOBS = {"objects": JOB, "columns": Job((SUMS, COUNT), ("sums", "count"), STRUCTURES, compact_bytes=1500)}
 
 
 @pytest.fixture(autouse=True)
@@ -40,9 +42,9 @@ def _no_engine_lives_on() -> Iterator[None]:
     state._ENGINES.clear()
 
 
-def saved() -> tuple[MemoryStore, int]:
+def saved(followed: str = "objects") -> tuple[MemoryStore, int]:
     """The state that a process left long ago, and how many changes it had seen."""
-    read = json.loads((SAVED / f"format-{FORMAT}.json").read_text())
+    read = json.loads((SAVED / f"format-{FORMAT}-{followed}.json").read_text())
     store = MemoryStore()
     store.put_head(read["format"], json.dumps(read["head"]).encode())
     store.log = {int(version): b64decode(blob) for version, blob in read["log"].items()}
@@ -50,26 +52,29 @@ def saved() -> tuple[MemoryStore, int]:
     return store, read["changes"]
 
 
-def test_a_query_goes_on_from_a_state_that_was_saved_before() -> None:
-    store, seen = saved()
+@pytest.mark.parametrize("followed", JOBS)
+def test_a_query_goes_on_from_a_state_that_was_saved_before(followed: str) -> None:
+    job, (store, seen) = JOBS[followed], saved(followed)
     before = read_head(store)
     assert before is not None
     assert before.parts, "what was compacted is in it, and a log behind it"
     assert store.log
     assert GENERATOR.changes is not None
     rows = [{**row_of(change, "credit"), "seq": n} for n, (_, change) in enumerate(GENERATOR.changes(0.003, 1, 60), 1)]
-    whole = continuous_many(JOB.texts, structures=STRUCTURES, names=JOB.names)
+    whole = continuous_many(job.texts, structures=STRUCTURES, names=job.names)
     whole.feed_many([from_row(row) for row in rows[:seen]], "credit")
     told = [Materialiser() for _ in whole.queries]
-    for number, query in enumerate(state.current(JOB, store, before).inflow.queries):
+    replica = state.current(job, store, before)
+    assert replica.is_columnar is (followed == "columns")
+    for number, query in enumerate(replica.inflow.queries):
         for row in state_rows(query):
             told[number].apply(item_of(row))
     assert [one.text() for one in told] == [query.told() for query in whole.queries]
     answers = set()
     for batch in batches(rows[seen:], 10):
-        for row in advance(JOB, store, batch):
+        for row in advance(job, store, batch):
             if row["change"] != PROGRESS:
-                told[JOB.names.index(row["stream"])].apply(item_of(row))
+                told[job.names.index(row["stream"])].apply(item_of(row))
         whole.feed_many([from_row(row) for row in batch], "credit")
         assert [one.text() for one in told] == [query.told() for query in whole.queries]
         answers.add(tuple(one.text() for one in told))
@@ -82,7 +87,7 @@ def state_rows(query: Any) -> list[dict[str, Any]]:
     return told_rows(query)
 
 
-@pytest.mark.parametrize("format", [1, 2, 3, FORMAT + 1])
+@pytest.mark.parametrize("format", [1, 2, 3, 4, FORMAT + 1])
 def test_a_state_of_another_format_is_refused_by_name(format: int) -> None:
     store, _ = saved()
     assert store.saved is not None

@@ -23,6 +23,7 @@ from xstreamcast.model.structure import parse_structure
 from xstreamcast.run.continuous.query import continuous_many
 from xstreamcast.spark.motion import association_buckets, state
 from xstreamcast.spark.motion.association_spread import spread
+from xstreamcast.spark.motion.brought import Brought
 from xstreamcast.spark.motion.replica import Job
 from xstreamcast.spark.motion.sink_answers import Answers, Batch
 from xstreamcast.spark.motion.state_log import read_head
@@ -82,7 +83,7 @@ def test_in_one_key_whoever_has_the_batch(part: int, emit: Any, late: dict[str, 
         rows = [row for step in brought for row in step_rows(step, numbers)]
         if number == 2:
             _another_worker()
-        batch = Batch.of(number, list(state.advance(job, store, rows)))
+        batch = Batch.of(number, list(state.advance(job, store, Brought.of(rows))))
         answers.take(batch)
         put_aside += len(batch.put_aside)
         whole.feed_all((step.stream, item) for step in brought for item in step.items())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
-from motion_stores import MemoryStore, batches, rows_of
+from motion_stores import MemoryStore, advance, batches, rows_of
 from random_streams import queries, streams
 
 from xstreamcast.cast.materialise import Materialiser
@@ -23,10 +23,10 @@ from xstreamcast.run.query import Query, compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
 from xstreamcast.spark.motion import state
+from xstreamcast.spark.motion.brought import Brought, Row
 from xstreamcast.spark.motion.replica import PROGRESS, Job, Replica
 from xstreamcast.spark.motion.rows import item_of
-from xstreamcast.spark.motion.state import advance
-from xstreamcast.spark.motion.state_log import Row, read_head, row_of
+from xstreamcast.spark.motion.state_log import read_head, row_of
 
 EAGER_COMPACTION: dict[str, Any] = {"compact_bytes": 1, "compact_blobs": 1}
 
@@ -312,8 +312,7 @@ def test_a_batch_does_no_more_of_a_compaction_than_its_rows_allow(monkeypatch: p
     taken: list[int] = []
     take = Replica.take
 
-    def counted(replica: Replica, rows: Any) -> None:
-        brought = list(rows)
+    def counted(replica: Replica, brought: Brought) -> None:
         taken.append(len(brought))
         take(replica, brought)
 

@@ -6,8 +6,8 @@ from motion_stores import rows_of
 
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.spark.motion.association_spread import Routing, Spread
+from xstreamcast.spark.motion.brought import TICK
 from xstreamcast.spark.motion.root_cut import atoms, parts
-from xstreamcast.spark.motion.state_log import TICK
 
 LIST = """<stream:structure><tag id="1" name="list" type="snapshot"><tag id="2" name="part" type="snapshot">
 <tag id="3" name="item"><tag id="4" name="name" type="temporal"/></tag></tag></tag></stream:structure>"""

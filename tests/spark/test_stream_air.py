@@ -18,8 +18,8 @@ from xstreamcast.model.change import Change
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.serve.channel import Incoming
 from xstreamcast.serve.station import Station
+from xstreamcast.spark.motion.brought import Brought
 from xstreamcast.spark.motion.rows import item_of
-from xstreamcast.spark.motion.state_log import in_order, table_rows
 from xstreamcast.spark.motion.stream_air import LogStreamReader
 
 DEADLINE = 300.0
@@ -122,6 +122,6 @@ def test_a_query_on_spark_started_again_has_read_all_once(spark: Any, tmp_path: 
         put(CHANGES[100:])
         run()
     table = spark.read.parquet(str(tmp_path / "rows")).toArrow()
-    rows = in_order(table_rows(table))
+    rows = Brought(table).in_order().rows
     assert len({row["seq"] for row in rows}) == len(rows)
     assert text_of([item for item in map(item_of, rows) if isinstance(item, Change)]) == text_of(CHANGES)

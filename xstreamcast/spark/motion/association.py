@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame, Row
 
 from xstreamcast.errors import error
 from xstreamcast.model.change import ROW
+from xstreamcast.spark.motion.brought import TICK
 from xstreamcast.spark.motion.rows import arrival_rows, batch_of_rows
-from xstreamcast.spark.motion.state_log import TICK
 from xstreamcast.spark.motion.stream_source import SCHEMA
 from xstreamcast.spark.worker import keep_loaded
 

@@ -23,20 +23,11 @@ from xstreamcast.errors import error
 from xstreamcast.model.change import ROOT, ROW, After, Change, Fill, Hide, Remove, Replace, Show, to_row
 from xstreamcast.run.continuous.display.emit import ANSWER, ERROR
 from xstreamcast.spark.motion.association_spread import HOLE, Routes, Routing, Spread
+from xstreamcast.spark.motion.brought import Brought, Row
 from xstreamcast.spark.motion.replica import COMPACT_BLOBS, COMPACT_BYTES, GATHERING, PROGRESS, ROWS, progress_row
 from xstreamcast.spark.motion.rows import STRUCTURE
-from xstreamcast.spark.motion.state import Keeper, SparkStore, advance
-from xstreamcast.spark.motion.state_log import (
-    Head,
-    Row,
-    Store,
-    in_order,
-    pack,
-    read_head,
-    structure_row,
-    unpack,
-    write_head,
-)
+from xstreamcast.spark.motion.state import Keeper, SparkStore, advance, read_all
+from xstreamcast.spark.motion.state_log import Head, Store, read_head, structure_row, write_head
 
 if TYPE_CHECKING:
     from xstreamcast.spark.motion.replica import Job, Replica
@@ -175,14 +166,14 @@ _LIVE: dict[str, tuple[Head, Routing]] = {}
 """The routes that live in this worker, by the birth of their state, and the head they have come to."""
 
 
-def route(spread: Spread, store: Store, rows: list[Row]) -> list[tuple[int, list[Row]]]:
+def route(spread: Spread, store: Store, brought: Brought) -> list[tuple[int, list[Row]]]:
     """Route a micro-batch; the state is a log, as that of the engine: of the rows without what is not needed again."""
     saved = read_head(store)
     head, routes = _routes(spread, store, saved) if saved is not None else (Head(uuid.uuid4().hex), Routing.of(spread))
-    rows = in_order(rows)
+    rows = brought.in_order().rows
     _LIVE.pop(head.birth, None)  # while it goes on it is nobody's: what fails in the middle is not used again
     out = sorted(routes.take(rows, spread.timely).items())
-    blob = pack(_skeleton(row, routes) for row in rows)
+    blob = Brought.of([_skeleton(row, routes) for row in rows]).blob()
     head = head.after(blob, 0)
     store.put_delta(head.version, blob)
     if head.log_bytes > max(COMPACT_BYTES, head.base_bytes) or head.version - head.first >= COMPACT_BLOBS:
@@ -211,7 +202,7 @@ def _routes(spread: Spread, store: Store, saved: Head) -> tuple[Head, Routing]:
     while head.version < saved.version:
         blob = store.delta(head.version + 1)
         head = head.after(blob, 0)
-        routes.take(unpack(blob), spread.timely)
+        routes.take(Brought.read(blob).rows, spread.timely)
     if head.chain != saved.chain:  # it had seen a batch that was never committed
         if known is None:
             raise error(
@@ -260,9 +251,8 @@ class Router(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow P
         self.store = SparkStore(handle)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        brought = [row for packed in rows for row in unpack(packed.changes)]
-        for bucket, mine in route(self.spread, self.store, brought):
-            yield _ROUTED(bucket, pack(mine))
+        for bucket, mine in route(self.spread, self.store, read_all(rows)):
+            yield _ROUTED(bucket, Brought.of(mine).blob())
 
     def close(self) -> None:
         """There is nothing to give back."""
@@ -276,9 +266,9 @@ class BucketKeeper(Keeper):
         self.spread = spread
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        brought = [row for packed in rows for row in unpack(packed.changes)]
         (bucket,) = key
-        yield _ROUTED(bucket, pack(advance(bucket_job(self.spread, self.job, bucket), self.store, brought)))
+        told = advance(bucket_job(self.spread, self.job, bucket), self.store, read_all(rows))
+        yield _ROUTED(bucket, Brought.of(told).blob())
 
 
 def bucket_job(spread: Spread, job: Job, bucket: int) -> Job:
@@ -298,7 +288,7 @@ class Combiner(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         from xstreamcast.spark.motion.association import output_row
 
-        brought = {row.bucket: unpack(row.changes) for row in rows}
+        brought = {row.bucket: Brought.read(row.changes).rows for row in rows}
         saved = _read(self.state, "combining")
         combined = Combined(self.name) if saved is None else Combined(**saved)
         for row in combined.take(brought):
@@ -319,7 +309,8 @@ class Gatherer(Keeper):
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         from xstreamcast.spark.motion.association import output_row
 
-        for row in gathered(self.spread, self.job, self.store, {row.bucket: unpack(row.changes) for row in rows}):
+        brought = {row.bucket: Brought.read(row.changes).rows for row in rows}
+        for row in gathered(self.spread, self.job, self.store, brought):
             yield output_row(row)
 
 
@@ -328,7 +319,7 @@ def gathered(spread: Spread, job: Job, store: Store, brought: Mapping[int, list[
     from xstreamcast.spark.motion.gathering import told_by
 
     streams = {bucket: spread.stream(bucket) for bucket in brought}
-    return advance(job, store, list(told_by(brought, streams)))
+    return advance(job, store, Brought.of(told_by(brought, streams)))
 
 
 def gathering_job(job: Job) -> Job:

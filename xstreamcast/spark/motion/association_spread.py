@@ -23,10 +23,10 @@ from xstreamcast.model.structure import Structure, parse_structure, write_struct
 from xstreamcast.plan.algebra import Concat, Strategy
 from xstreamcast.run.continuous.associate.reach import reached_tags
 from xstreamcast.run.continuous.journal import Journal
+from xstreamcast.spark.motion.brought import TICK, Row
 from xstreamcast.spark.motion.bucket_rows import CANNOT, refused
 from xstreamcast.spark.motion.replica import COUNTED
 from xstreamcast.spark.motion.root_cut import Atom, atoms, fragments_of_root, parts
-from xstreamcast.spark.motion.state_log import TICK, Row
 
 if TYPE_CHECKING:
     from xstreamcast.plan.algebra import Plan

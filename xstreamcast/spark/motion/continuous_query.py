@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import error
 from xstreamcast.model.structure import Structure, write_structure
+from xstreamcast.spark.motion.brought import table_rows
 from xstreamcast.spark.motion.sink import SINKS, Called, ChangeLog, LogFormat, Sink, Trace, UpsertTable, close_all
-from xstreamcast.spark.motion.state_log import table_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

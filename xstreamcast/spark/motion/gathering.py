@@ -20,10 +20,10 @@ from xstreamcast.run.continuous.associate.mounts import Member
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.planned import known_structures
 from xstreamcast.run.continuous.query import ContinuousQuery
+from xstreamcast.spark.motion.brought import TICK, Brought, Row
 from xstreamcast.spark.motion.bucket_rows import is_late, is_sum, of_records, units_of, unpacked
 from xstreamcast.spark.motion.replica import COUNTED, PROGRESS, Replica, progress_row
 from xstreamcast.spark.motion.rows import item_of
-from xstreamcast.spark.motion.state_log import TICK, Row
 from xstreamcast.spark.rest.partials import Partial, add_partial
 
 if TYPE_CHECKING:
@@ -162,10 +162,10 @@ class Gathering(Replica):
         self.reports: dict[int, dict[str, Any]] = {}
         super().__init__(*given)
 
-    def take(self, rows: Iterable[Row]) -> None:
+    def take(self, brought: Brought) -> None:
         (query,) = self.inflow.queries
         assert isinstance(query, GatheringQuery)
-        for row in rows:
+        for row in brought.rows:
             if row["change"] == TICK:
                 self.reports[row["tsid"]] = json.loads(row["content"])
                 if row["valid_time"] is not None:
@@ -178,7 +178,7 @@ class Gathering(Replica):
         query._begun()
         self.inflow.feed_all((), self.ticked)
 
-    def live_rows(self, log: Iterable[Row]) -> Iterator[Row]:
+    def live(self, log: Iterable[Row]) -> Brought:
         """The last content of every region that is there, and how far each bucket is."""
         found: dict[Known, Row] = {}
         ticks: dict[int, Row] = {}
@@ -190,8 +190,7 @@ class Gathering(Replica):
                 del found[known]
             else:
                 found[known] = {**row, "change": "fill"}
-        yield from found.values()
-        yield from ticks.values()
+        return Brought.of([*found.values(), *ticks.values()])
 
     def progress(self) -> Row:
         reports = self.reports.values()

@@ -15,13 +15,15 @@ from xstreamcast.model.structure import write_structure
 from xstreamcast.model.time import START
 from xstreamcast.run.continuous.planned import known_structures
 from xstreamcast.run.unmatched import unmatched
+from xstreamcast.spark.motion.brought import TICK, Brought, Row
 from xstreamcast.spark.motion.rows import item_of
-from xstreamcast.spark.motion.state_log import TICK, Head, Row, compacted, structure_row
+from xstreamcast.spark.motion.state_columns import live_columns
+from xstreamcast.spark.motion.state_log import Head, compacted, structure_row
 
 if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
     from xstreamcast.plan.modes.rewrite import Emission
-    from xstreamcast.run.continuous.arrive.inflow import Arriving, Inflow
+    from xstreamcast.run.continuous.arrive.inflow import Inflow
     from xstreamcast.run.continuous.query import ContinuousQuery
     from xstreamcast.run.continuous.time.clock import Clock
     from xstreamcast.spark.motion.state_base import Successor
@@ -88,8 +90,8 @@ class Job:
             emit=self.emit, clock="event" if self.clock == "event" else "manual", now=now, lateness=self.lateness,
             names=self.names, base_uri=self.base_uri, assume=self.assume, report=report,
         )  # fmt: skip
-        inflow.columns = False  # what is saved of a key are its objects
         if self.part:
+            inflow.columns = False  # what buckets tell are rows of objects
             inflow.queries.append(self._part_of(inflow))
         return inflow
 
@@ -134,34 +136,39 @@ class Replica:
         if diagnostic.code == _LATE:
             self.late.add(self._at)
 
-    def take(self, rows: Iterable[Row]) -> None:
+    def take(self, brought: Brought) -> None:
         """Take in the rows of a batch, in order; the answers go on when all are in."""
-        brought = list(rows)
         self.late.clear()
-        ticks = [row["valid_time"] for row in brought if row["change"] == TICK and row["valid_time"] is not None]
-        if ticks:
-            self.ticked = max([*ticks, *([] if self.ticked is None else [self.ticked])])
+        ticks = brought.ticks()
+        times = [row["valid_time"] for row in ticks if row["valid_time"] is not None]
+        if times:
+            self.ticked = max([*times, *([] if self.ticked is None else [self.ticked])])
         inflow, taking = self.inflow, set[str]()
         with ExitStack() as together:  # contents that come together are parsed together
-            for stream, item in self._items(brought):
-                if stream not in taking:
-                    taking.add(stream)
-                    together.enter_context(inflow.association(stream).together())
-                inflow._take(item, stream, None, 0)
+            for self._stream, begin, end in brought.stretches():
+                if brought.is_change(begin) and inflow.is_columnar(self._stream):
+                    inflow.association(self._stream).apply_all(brought.arrived(begin, end))
+                    continue
+                for self._at in range(begin, end):
+                    row = brought.rows[self._at]
+                    if row["change"] == TICK:
+                        self._hear_time(row)
+                        continue
+                    if self._stream not in taking:
+                        taking.add(self._stream)
+                        together.enter_context(inflow.association(self._stream).together())
+                    inflow._take(item_of(row), self._stream, None, 0)
         if not all(query.begun for query in inflow.queries):
             for table in inflow.associations.values():
                 known = (filling for region in table.table.values() for filling in region.fillings())
                 table.grove.ready([filling for filling in known if filling.content is not None])
-        inflow.feed_all((), self.ticked if ticks else None)
+        inflow.feed_all((), self.ticked if times else None)
 
-    def _items(self, rows: Iterable[Row]) -> Iterator[tuple[str, Arriving]]:
-        for self._at, row in enumerate(rows):
-            if row["change"] != TICK:
-                self._stream = row["stream"]
-                yield self._stream, item_of(row)
-            elif row["stream"]:  # how far the stream is of which only a part comes here
-                association = self.inflow.association(row["stream"])
-                association.now = max(association.now, row["valid_time"])
+    def _hear_time(self, tick: Row) -> None:
+        """How far a stream is of which only a part comes here."""
+        if tick["stream"]:
+            association = self.inflow.association(tick["stream"])
+            association.now = max(association.now, tick["valid_time"])
 
     def told(self) -> Iterator[Row]:
         """What is to be told of the answers, and of what was put aside, as rows."""
@@ -176,11 +183,24 @@ class Replica:
             yield _quarantine_row(stream, self.head.n, diagnostic)
         self.put_aside.clear()
 
-    def live_rows(self, log: Iterable[Row]) -> Iterator[Row] | None:
+    def live(self, log: Iterable[Row]) -> Brought | None:
         """The rows that are enough to come to where all of the log has led; None: not now."""
         inflow = self.inflow
         now = None if inflow.now == START else inflow.now
-        return compacted(log, inflow.associations, now, open_holes=self._emit != "eager")
+        by_objects = {name: one for name, one in inflow.associations.items() if one.inlet is None}
+        if not any(one.filled or one.waiting for one in by_objects.values()):
+            log = ()
+        rows = compacted(log, by_objects, now, open_holes=self._emit != "eager")
+        if rows is None:
+            return None
+        columns = {name: one.inlet.table for name, one in inflow.associations.items() if one.inlet is not None}
+        ended = [name for name in columns if inflow.associations[name].ended]
+        return live_columns(columns, ended, rows)
+
+    @property
+    def is_columnar(self) -> bool:
+        """Whether the streams are followed in columns."""
+        return any(one.inlet is not None for one in self.inflow.associations.values())
 
     def doubts(self) -> list[str]:
         """What the structures that the streams have brought rule out in the queries."""
@@ -198,7 +218,7 @@ class Replica:
             "n": self.head.n,
             "now": None if inflow.now == START else inflow.now,
             "version": self.head.version,
-            "regions": sum(len(table.table) for table in tables),
+            "regions": sum(table.sizes()["regions"] for table in tables),
             "bytes": self.head.size,
             "ended": inflow.ended,
             "streams": [stream for query in inflow.queries for stream in query.streams],

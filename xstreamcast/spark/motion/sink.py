@@ -20,8 +20,8 @@ from xstreamcast.tables.sink import TableSink, table_of_query
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.arrive.inflow import Inflow
     from xstreamcast.run.continuous.display.shelf import Emitted
+    from xstreamcast.spark.motion.brought import Row
     from xstreamcast.spark.motion.sink_answers import Answers, Batch
-    from xstreamcast.spark.motion.state_log import Row
 
 LogFormat = Literal["parquet", "json"]
 _CHANGES: Final = "changes"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
     from xstreamcast.run.continuous.arrive.inflow import Inflow
     from xstreamcast.run.continuous.query import ContinuousQuery
-    from xstreamcast.spark.motion.state_log import Row
+    from xstreamcast.spark.motion.brought import Row
 
 
 @dataclass(slots=True)

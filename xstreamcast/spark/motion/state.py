@@ -10,27 +10,17 @@ from __future__ import annotations
 
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from xstreamcast.errors import error
+from xstreamcast.spark.motion.brought import Brought, Row
 from xstreamcast.spark.motion.replica import COUNTED, replica_of
 from xstreamcast.spark.motion.state_base import adopted, compact, from_base, replay, swept
-from xstreamcast.spark.motion.state_log import (
-    TICK,
-    Head,
-    Row,
-    Store,
-    in_order,
-    logged,
-    pack,
-    read_head,
-    unpack,
-    write_head,
-)
+from xstreamcast.spark.motion.state_log import Head, Store, read_head, write_head
 
 if TYPE_CHECKING:
     from xstreamcast.spark.motion.replica import Job, Replica
@@ -44,27 +34,26 @@ _ENGINES: OrderedDict[str, Replica] = OrderedDict()
 """The engines that live in this worker, by the birth of their state."""
 
 
-def advance(job: Job, store: Store, rows: list[Row]) -> Iterator[Row]:
+def advance(job: Job, store: Store, brought: Brought) -> Iterator[Row]:
     """One micro-batch of one key: the changes of the answers, and how far it is. The new state is in the store."""
     saved = read_head(store)
     if saved is None:
         replica = replica_of(job, Head(uuid.uuid4().hex, job=job.digest))
     else:
         replica = current(job, store, checked(saved, job))
-    rows = in_order(rows)
-    changes = sum(row["change"] not in ("structure", "quarantine", TICK) for row in rows)
-    counted = [row["seq"] for row in rows if row["change"] == TICK and row["order"] == COUNTED]
+    brought = brought.in_order()
+    counted = [row["seq"] for row in brought.ticks() if row["order"] == COUNTED]
     # While it goes on it is nobody's: what fails in the middle is not used again.
     _ENGINES.pop(replica.head.birth, None)
-    replica.take(rows)
-    blob = pack(logged(rows, replica.late))
-    head = replica.head.after(blob, changes)
+    replica.take(brought)
+    blob = brought.logged(replica.late).blob()
+    head = replica.head.after(blob, brought.changes)
     if counted:
         head = replace(head, n=max(counted))
     replica.head = head
     yield from replica.told()
     store.put_delta(head.version, blob)
-    fresh, more = compact(job, store, replica, len(rows))
+    fresh, more = compact(job, store, replica, len(brought))
     yield from more
     fresh.head = swept(store, fresh.head)
     write_head(store, fresh.head)
@@ -149,6 +138,11 @@ class SparkStore:
         self._base.removeKey((number,))
 
 
+def read_all(packed: Iterable[Any]) -> Brought:
+    """All rows that a micro-batch has for a key."""
+    return Brought.read(*[bytes(row.changes) for row in packed])
+
+
 class Keeper(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow PySpark
     """The stateful operator: rows of packed changes in, rows of changes of the answers out."""
 
@@ -163,8 +157,7 @@ class Keeper(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow P
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         from xstreamcast.spark.motion.association import output_row
 
-        brought = [row for packed in rows for row in unpack(packed.changes)]
-        for row in advance(self.job, self.store, brought):
+        for row in advance(self.job, self.store, read_all(rows)):
             yield output_row(row)
 
     def close(self) -> None:

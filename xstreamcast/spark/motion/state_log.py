@@ -10,32 +10,27 @@ base (:func:`compacted`). All rows are those of :data:`xstreamcast.model.change.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from xstreamcast.cast.region import Replacing
 from xstreamcast.errors import error
 from xstreamcast.model.change import ROOT, ROW, Eos, Fill, Freeze, Hide, Remove, Show, to_row
 from xstreamcast.model.structure import write_structure
 from xstreamcast.model.time import START
+from xstreamcast.spark.motion.brought import LATE, TICK, Row
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Filling, Region, Regions
     from xstreamcast.model.change import Change
 
-FORMAT: Final = 4
-"""The version of the saved form. Up to 3, numbers of regions depended on the hash seed of the process that gave them:
-such a state cannot be gone on from exactly, and is refused."""
-TICK: Final = "tick"
-"""The kind of a row that says what time it is, by its valid time."""
-LATE: Final = "late"
-"""The order of a row that was put aside because it came too late."""
+FORMAT: Final = 5
+"""The version of the saved form. What an earlier one leads to is numbered otherwise, up to 3 by the hash seed of the
+process, in 4 by an engine of objects: such a state cannot be gone on from exactly, and is refused."""
 UNREAD: Final = b"-"
 """The digest of a filling that stands for content which nobody reads and which was not kept."""
-
-Row = dict[str, Any]
 
 
 class Store(Protocol):
@@ -135,63 +130,6 @@ def read_head(store: Store) -> Head | None:
 
 def write_head(store: Store, head: Head) -> None:
     store.put_head(FORMAT, json.dumps(asdict(head)).encode())
-
-
-# ------------------------------------------------------------------------------------------------------------- rows
-
-
-def pack(rows: Iterable[Row]) -> bytes:
-    """Rows as one blob."""
-    import pyarrow as pa
-
-    from xstreamcast.spark.motion.rows import batch_of_rows
-
-    batch = batch_of_rows([tuple([row[name] for name in ROW]) for row in rows])
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
-        writer.write_batch(batch)
-    return bytes(sink.getvalue())
-
-
-def unpack(blob: bytes) -> list[Row]:
-    """The rows of a blob."""
-    import pyarrow as pa
-
-    with pa.ipc.open_stream(blob) as reader:
-        return table_rows(reader.read_all())
-
-
-def table_rows(table: Any) -> list[Row]:
-    """The rows of an Arrow table of changes, with instants as whole numbers."""
-    import pyarrow as pa
-
-    at = table.schema.get_field_index("valid_time")
-    instants = table.column(at).cast(pa.int64())  # not datetimes: they end with the year 9999, instants do not
-    rows: list[Row] = table.set_column(at, "valid_time", instants).to_pylist()
-    return rows
-
-
-def in_order(rows: list[Row]) -> list[Row]:
-    """The rows of a batch as they are taken in: by stream, then by seq, where there is none by version.
-
-    The sort is stable: a structure has the seq of the change before it, what a message brings that of the message.
-    """
-    return sorted(rows, key=_rank)
-
-
-def _rank(row: Row) -> tuple[str, int, int]:
-    seq, version = row["seq"], row["version"]
-    return row["stream"], seq or 0, (version or 0) if seq is None else 0
-
-
-def logged(rows: Iterable[Row], late: Set[int]) -> Iterator[Row]:
-    """The rows of a batch as the log has them: those at the places ``late`` say so.
-
-    They are late again when the log is taken in again, but a base is taken in without looking at the time.
-    """
-    for at, row in enumerate(rows):
-        if row["change"] != "quarantine":
-            yield {**row, "order": LATE} if at in late else row
 
 
 def row_of(change: Change, stream: str) -> Row:

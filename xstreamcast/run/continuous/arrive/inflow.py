@@ -54,7 +54,7 @@ def _kernel_from() -> int:
 class Inflow:
     """The streams of some queries, and their clock: what comes is taken in once, and each query goes on.
 
-    ``columns``: whether streams may be followed in columns; not by who keeps tables of objects (Spark).
+    ``columns``: whether streams may be followed in columns; not by who keeps tables of objects (buckets on Spark).
     """
 
     columns = True
@@ -194,6 +194,12 @@ class Inflow:
         plain = self.clock == "event" and not self._late and self.fixed is None and self.memory is None
         if self.columns and plain and not self.rooted and not self._keeps_all:
             follow_in_columns(self)
+
+    def is_columnar(self, stream: str) -> bool:
+        """Whether what a stream brings is taken in in columns, now that something comes."""
+        if not self._decided:
+            self._decide()
+        return self.association(stream).inlet is not None
 
     def flush(self) -> None:
         """Take in what waits for being taken in together, in columns."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from xstreamcast.cast.materialise import View, pick
 from xstreamcast.cast.regions import Filling, Region
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from xstreamcast.model.time import Instant
     from xstreamcast.model.tree import Node, Tree
     from xstreamcast.run.continuous.associate.live import Live
+    from xstreamcast.run.continuous.columns.arrived import Arrived
     from xstreamcast.run.continuous.columns.inlet import Inlet
     from xstreamcast.run.continuous.journal import Noted
     from xstreamcast.run.continuous.related import Number
@@ -108,13 +109,27 @@ class Association(AtOnce):
         else:
             super().apply(item, place, inside)
 
+    def apply_all(self, arrived: Arrived) -> None:
+        """Take in changes side by side, where the table is in columns."""
+        assert self.inlet is not None
+        self.inlet.apply_all(arrived)
+
+    def saved(self) -> list[Any]:
+        """The regions that are gone for good, and those that are of no interest, as plain data."""
+        return [self._purged.saved(), self._passed.saved()]
+
+    def restore(self, purged: Any, passed: Any) -> None:
+        """Know of regions that are gone for good, or of no interest."""
+        self._purged.restore(purged)
+        self._passed.restore(passed)
+
     def leave_columns(self) -> None:
         """From now on the table is one of objects, with all that is in the columns."""
         assert self.inlet is not None
         table, self.inlet = self.inlet.table, None
         counts = self.changed, self.skipped, self.now
-        for change in table.changes():
-            self.attempt(change, Place(), 0)
+        for change, place, inside in table.kept():
+            self.attempt(change, place, inside)
         self.changed, self.skipped, self.now = counts
 
     def pass_over(self, regions: Longs) -> None:

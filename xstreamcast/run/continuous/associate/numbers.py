@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+from base64 import b64decode, b64encode
 from typing import Any, Final
 
 
@@ -39,6 +41,16 @@ class Numbers:
         short = (number >> 3) + 1 - len(self._bits)
         if short > 0:
             self._bits.extend(bytes(max(short, len(self._bits) // 2)))
+
+    def saved(self) -> list[Any]:
+        """… as plain data."""
+        return [b64encode(zlib.compress(self._bits)).decode(), sorted(self._others)]
+
+    def restore(self, saved: list[Any]) -> None:
+        """Have those that were saved, and nothing else."""
+        bits, others = saved
+        self._bits = bytearray(zlib.decompress(b64decode(bits)))
+        self._others = set(others)
 
     def meets(self, numbers: Any) -> bool:
         """Whether some of an array of numbers are in it."""

@@ -15,13 +15,11 @@ from xstreamcast.cast.batch_reader import BatchReader
 from xstreamcast.cast.batches import FragmentBatch, Marks
 from xstreamcast.cast.columns import (
     BEGIN,
-    CHANGE_WORDS,
     KIND,
     M_CONTEXT,
     M_END,
     M_START,
     MARK_WORDS,
-    NO_TIME,
     NONE,
     OPENED,
     REGION,
@@ -38,20 +36,21 @@ from xstreamcast.model.content import parse_content
 from xstreamcast.model.fragment import Arrival, ReaderState
 from xstreamcast.model.parse import parse
 from xstreamcast.run.continuous.associate.reach import name_of
+from xstreamcast.run.continuous.columns.arrived import SENT, Arrived, Waiting
 from xstreamcast.run.continuous.columns.layout import AGAIN, NOTHING, OLDER, STAYS
 from xstreamcast.run.continuous.columns.layout import VERSION as F_VERSION
 from xstreamcast.run.continuous.columns.table import RegionTable
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.arrive.share import Association
-    from xstreamcast.scan.vector import Table
 
 _FEW: Final = 4
 """So many changes are read one by one."""
 _PLAIN: Final = np.ones(1, np.bool_)
 _EOS: Final = KINDS.index(Eos)
 _EMPTY: Final = b'<stream:remove id="0"/>'
-Waiting = tuple[Change, Place, int]
+_SAID: Final = [KIND, REGION, TSID, VERSION, TARGET, TIME]
+"""What changes say of themselves."""
 
 
 class Odd(Exception):
@@ -71,6 +70,7 @@ class Inlet:
         self.association = association
         self.table = table
         self._waiting: list[Waiting] = []
+        self._queue: list[Arrived] = []
         self._reader = BatchReader("", structure=table.structure)
         self._automaton = StreamAutomaton(table.structure)
         fragments = [tag.name for tag in table.structure.tags.values() if tag.fragment]
@@ -79,6 +79,15 @@ class Inlet:
     def apply(self, change: Change, place: Place, inside: int) -> None:
         """A change waits for being taken in."""
         self._waiting.append((change, place, inside))
+
+    def apply_all(self, arrived: Arrived) -> None:
+        """Changes wait for being taken in, behind all others."""
+        self._queue += [*self._objects(), arrived]
+
+    def _objects(self) -> list[Arrived]:
+        """The changes that wait as objects."""
+        waiting, self._waiting = self._waiting, []
+        return [Arrived.of(waiting)] if waiting else []
 
     def read(self, text: bytes) -> Iterator[FragmentBatch | Arrival]:
         """Whole elements of the stream as they are on the wire, in batches."""
@@ -89,78 +98,72 @@ class Inlet:
 
     def flush(self) -> None:
         """Take in what waits."""
-        waiting, self._waiting = self._waiting, []
-        begin = 0
-        while begin < len(waiting):
-            if isinstance(waiting[begin][0], Eos):
-                self.association.ended = True
-                self.association.changed += 1
-                begin += 1
-                continue
-            end = begin + 1
-            while end < len(waiting) and not isinstance(waiting[end][0], Eos):
-                end += 1
-            self._take_changes(waiting[begin:end], waiting[end:])
-            begin = end
+        queue, self._queue = [*self._queue, *self._objects()], []
+        for number, arrived in enumerate(queue):
+            try:
+                self._take_arrived(arrived)
+            except Odd as odd:
+                odd.rest += [waiting for later in queue[number + 1 :] for waiting in later]
+                raise
 
-    def _take_changes(self, some: list[Waiting], behind: list[Waiting]) -> None:
-        batch = self._scanned(some)
-        if batch is None and len(some) > 1:
-            for number, one in enumerate(some):
-                self._take_changes([one], [*some[number + 1 :], *behind])
-            return
-        if batch is None:
-            change, place, inside = some[0]
-            if not self._is_put_aside(change, place, inside):
-                raise Odd(_why(change), [*some, *behind])
-            return
-        stopped = self._take_on(batch, some)
-        if stopped < len(some):
-            raise Odd(_why(some[stopped][0]), [*some[stopped:], *behind])
+    def _take_arrived(self, arrived: Arrived) -> None:
+        batch = self._scanned(arrived)
+        if batch is not None:
+            stopped = self._take_on(batch, arrived)
+            if stopped < len(arrived):
+                raise Odd(_why(arrived[stopped][0]), list(arrived.part(stopped, len(arrived))))
+        elif len(arrived) > 1:
+            half = len(arrived) // 2
+            behind = arrived.part(half, len(arrived))
+            try:
+                self._take_arrived(arrived.part(0, half))
+            except Odd as odd:
+                odd.rest += behind
+                raise
+            self._take_arrived(behind)
+        elif not self._is_put_aside(*arrived[0]):
+            raise Odd(_why(arrived[0][0]), list(arrived))
 
-    def _scanned(self, some: Sequence[Waiting]) -> FragmentBatch | None:
+    def _scanned(self, arrived: Arrived) -> FragmentBatch | None:
         """Changes as a batch; None if there is one that the scan does not vouch for."""
-        if any(change.doc for change, _, _ in some):
+        if arrived.named:
             return None
-        if len(some) <= _FEW:
-            few = self._read_each(some)
+        sent = SENT[arrived.rows[:, KIND]].tolist()
+        if len(arrived) <= _FEW:
+            few = self._read_each(arrived, sent)
             if few is not None:
                 return few
         text = b"".join(
             [
-                b'<stream:filler id="0"%b>%b</stream:filler>'
-                % (b"" if change.tsid is None else b' tsid="%d"' % change.tsid, change.content)
-                if isinstance(change, ContentChange)
-                else _EMPTY
-                for change, _, _ in some
+                b'<stream:filler id="0"%b>%b</stream:filler>' % (_tsid(tsid), content) if one else _EMPTY
+                for one, tsid, content in zip(sent, arrived.rows[:, TSID].tolist(), arrived.contents, strict=True)
             ]
         )
         reader = self._reader  # it knows the names that it has met
         reader.window = Window(np.frombuffer(bytearray(text), np.uint8))
         reader.state, reader.over = ReaderState(form="prefixed"), False
         found = list(reader)
-        if len(found) != 1 or not isinstance(found[0], FragmentBatch) or len(found[0]) != len(some):
+        if len(found) != 1 or not isinstance(found[0], FragmentBatch) or len(found[0]) != len(arrived):
             return None
-        _fill_in(found[0].rows, some)
+        found[0].rows[:, _SAID] = arrived.rows[:, _SAID]
         return found[0]
 
-    def _read_each(self, some: Sequence[Waiting]) -> FragmentBatch | None:
+    def _read_each(self, arrived: Arrived, sent: list[bool]) -> FragmentBatch | None:
         """A few changes as a batch, if they are plain elements without holes: the scan would take longer to begin."""
-        contents = [change.content if isinstance(change, ContentChange) else b"" for change, _, _ in some]
-        for (change, _, _), content in zip(some, contents, strict=True):
-            if isinstance(change, ContentChange) and not self._is_plain(content):
+        contents = arrived.contents
+        for one, content in zip(sent, contents, strict=True):
+            if one and not self._is_plain(content):
                 return None
-        rows = np.full((len(some), CHANGE_WORDS), NONE, np.int64)
-        marks = np.full((len(some), MARK_WORDS), NONE, np.int64)
+        rows = arrived.rows
+        marks = np.full((len(rows), MARK_WORDS), NONE, np.int64)
         ends = np.cumsum([len(content) for content in contents])
         rows[:, BEGIN] = marks[:, M_START] = ends - [len(content) for content in contents]
         rows[:, TO] = marks[:, M_END] = ends
         rows[:, OPENED] = 1
         marks[:, M_CONTEXT] = 0
-        _fill_in(rows, some)
         text = np.frombuffer(b"".join(contents) + b" ", np.uint8)
         return FragmentBatch(
-            "", text, 0, False, rows, Marks(np.arange(len(some) + 1), marks, ({},), _PLAIN), {}, self._automaton
+            "", text, 0, False, rows, Marks(np.arange(len(rows) + 1), marks, ({},), _PLAIN), {}, self._automaton
         )
 
     def _is_plain(self, content: bytes) -> bool:
@@ -196,7 +199,7 @@ class Inlet:
             change, *_ = next(batch.arrivals([stopped]))
             raise Odd(_why(change), [], stopped)
 
-    def _take_on(self, batch: FragmentBatch, some: Sequence[Waiting] = ()) -> int:
+    def _take_on(self, batch: FragmentBatch, some: Sequence[Waiting] | Arrived = ()) -> int:
         """Take in a batch; the number of the first change that columns do not follow, or of all."""
         first = 0
         while (first := self._taken(batch, first, some)) < len(batch):
@@ -212,7 +215,7 @@ class Inlet:
             first += 1
         return first
 
-    def _taken(self, batch: FragmentBatch, first: int, some: Sequence[Waiting] = ()) -> int:
+    def _taken(self, batch: FragmentBatch, first: int, some: Sequence[Waiting] | Arrived = ()) -> int:
         association, table = self.association, self.table
         if association.has_passed(batch.region[table.needs(batch.tsid)]):
             return first  # something else is said of what was passed over
@@ -246,13 +249,5 @@ def _why(change: Change) -> str:
     return f"{change.kind} {change.region} is none of the changes that columns follow"
 
 
-def _fill_in(rows: Table, some: Sequence[Waiting]) -> None:
-    """What changes say of themselves."""
-    changes = [change for change, _, _ in some]
-    rows[:, KIND] = [KINDS.index(type(change)) for change in changes]
-    rows[:, REGION] = [change.region for change in changes]
-    rows[:, TSID] = [NONE if change.tsid is None else change.tsid for change in changes]
-    rows[:, VERSION] = [NONE if change.version is None else change.version for change in changes]
-    targets = [getattr(change, "target", None) for change in changes]
-    rows[:, TARGET] = [NONE if target is None else target for target in targets]
-    rows[:, TIME] = [NO_TIME if change.valid_time is None else change.valid_time for change in changes]
+def _tsid(tsid: int) -> bytes:
+    return b"" if tsid == NONE else b' tsid="%d"' % tsid

@@ -3,7 +3,7 @@
     changes ─take→ regions, fillings, holes ─settle→ places, nodes; those that some units must look at
 
 What is odd (:mod:`~xstreamcast.run.continuous.columns.taking`) is not taken in: the table tells all that it knows as
-changes (:meth:`RegionTable.changes`), and another table goes on with these.
+changes (:meth:`RegionTable.kept`), and another table goes on with these.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from xstreamcast.model.change import Fill, Remove
+from xstreamcast.cast import columns as change
 from xstreamcast.model.time import START as BEGINNING
 from xstreamcast.model.time import Instant
 from xstreamcast.native.kernel import bound
+from xstreamcast.run.continuous.columns.arrived import Arrived, empty
 from xstreamcast.run.continuous.columns.layout import (
     ABOVE,
     BEGIN,
@@ -29,6 +30,7 @@ from xstreamcast.run.continuous.columns.layout import (
     ENDED,
     EVALUATED,
     EVENT,
+    FILL,
     FILLING_WORDS,
     FILLINGS,
     FLAGS,
@@ -57,6 +59,7 @@ from xstreamcast.run.continuous.columns.layout import (
     PLACE_WORDS,
     REGION_WORDS,
     REGIONS,
+    REMOVE,
     REORDERED,
     SHOWS,
     SKIPPED,
@@ -79,7 +82,6 @@ from xstreamcast.scan.vector import Bytes, Longs, Table
 
 if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch
-    from xstreamcast.model.change import Change
     from xstreamcast.model.structure import Structure
     from xstreamcast.run.continuous.columns.roles import Roles
 
@@ -317,22 +319,23 @@ class RegionTable:
         """The region of a filling."""
         return int(self.regions[self.fillings[f, OF], NUMBER])
 
-    def changes(self) -> Iterator[Change]:
+    def kept(self) -> Arrived:
         """All that is known, as changes that another table can take in."""
-        for f in range(int(self.tally[FILLINGS])):
-            _, _, tsid, version, time = self.fillings[f, :5].tolist()
-            timed = self.tags[tsid, KIND] != UNTIMED
-            common: dict[str, Any] = {
-                "region": self.number(f),
-                "tsid": tsid,
-                "version": version if version >= 0 else None,
-                "valid_time": time if timed and time != BEGINNING else None,
-            }
-            if self.fillings[f, FLAGS] & ENDED:
-                if version >= 0 or timed:
-                    yield Remove(**common)
-            else:
-                yield Fill(content=self.content(f), **common)
+        fillings = self.fillings[: self.tally[FILLINGS]]
+        timed = self.tags[fillings[:, TSID], KIND] != UNTIMED
+        ended = fillings[:, FLAGS] & ENDED != 0
+        said = ~ended | timed | (fillings[:, VERSION] >= 0)  # a removal says nothing of what may be sent again
+        fillings, timed, ended = fillings[said], timed[said], ended[said]
+        rows = empty(len(fillings))
+        rows[:, change.KIND] = np.where(ended, REMOVE, FILL)
+        rows[:, change.REGION] = self.regions[fillings[:, OF], NUMBER]
+        rows[:, change.TSID] = fillings[:, TSID]
+        rows[:, change.VERSION] = fillings[:, VERSION].clip(NOWHERE)
+        rows[:, change.TIME] = np.where(timed & (fillings[:, TIME] != BEGINNING), fillings[:, TIME], change.NO_TIME)
+        text = self.arena.data
+        spans = zip(*fillings[:, [BEGIN, TO]].T.tolist(), strict=True)
+        contents = [b"" if over else bytes(text[i:to]) for (i, to), over in zip(spans, ended.tolist(), strict=True)]
+        return Arrived.told(rows, contents)
 
 
 def without(sequence: Longs, gone: list[int]) -> Longs:
