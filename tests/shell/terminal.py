@@ -21,6 +21,10 @@ PATIENCE = 60.0
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r|\a")
 
 
+_NOTICED = 10.0
+"""Seconds in which a key is noticed, however busy the machine."""
+
+
 class Terminal:
     """A process whose terminal we hold the other end of."""
 
@@ -65,9 +69,16 @@ class Terminal:
             pass
         return self.process.wait(PATIENCE)
 
-    def interrupt(self) -> None:
-        """Ctrl-C, as the terminal has it."""
-        self.type("\x03")
+    def interrupt_to(self, text: str) -> None:
+        """Ctrl-C, as the terminal has it, until a text is shown: one that comes while Python's line editor draws is
+        noticed with the next key only."""
+        until = time.monotonic() + PATIENCE
+        while self.shown.find(text, self._seen) < 0 and time.monotonic() < until:
+            self.type("\x03")
+            again = time.monotonic() + _NOTICED
+            while self.shown.find(text, self._seen) < 0 and time.monotonic() < again:
+                self._read()
+        self.wait_for(text)
 
 
 @contextmanager

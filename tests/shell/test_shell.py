@@ -73,20 +73,17 @@ def test_ctrl_d_in_the_middle_of_a_query_takes_it_as_it_is(shell: Terminal) -> N
 def test_ctrl_c_drops_what_is_typed(shell: Terminal) -> None:
     shell.type("1 + 1")
     shell.wait_for("1 + 1")
-    shell.interrupt()
-    shell.wait_for(PROMPT)
+    shell.interrupt_to(PROMPT)
     shell.type("for $x in (1,\r")
     shell.wait_for(MORE)
-    shell.interrupt()
-    shell.wait_for(PROMPT)
+    shell.interrupt_to(PROMPT)
     assert answer(shell, "2 + 3") == "5\n"
 
 
 def test_ctrl_c_stops_a_query_and_the_shell_goes_on(shell: Terminal) -> None:
     shell.type("for $i in 1 to 1000000000000 return if ($i mod 1000000000000 = 1) then 'begun' else ()\r")
     shell.wait_for("begun\n")
-    shell.interrupt()
-    shell.wait_for(PROMPT)
+    shell.interrupt_to(PROMPT)
     assert answer(shell, "2 + 3") == "5\n"
 
 
@@ -172,8 +169,7 @@ def test_a_stream_that_goes_on_is_left_by_ctrl_c(shell: Terminal, here: Path) ->
     shell.wait_for("first")
     (folder / "2.xml").write_text('<filler id="0"><r><a>second</a></r></filler>')
     shell.wait_for("second")
-    shell.interrupt()
-    shell.wait_for(PROMPT)
+    shell.interrupt_to(PROMPT)
     assert answer(shell, "2 + 2") == "4\n"
 
 

@@ -9,7 +9,6 @@ and versions of one hole, regions inside regions, reuse of ids, frozen and dead 
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -35,6 +34,7 @@ from xstreamcast.model.change import (
 )
 from xstreamcast.model.content import Content, Mutable, Opened, parse_content
 from xstreamcast.model.diagnostic import Diagnostic, Severity, excerpt
+from xstreamcast.model.garbage import not_collecting
 from xstreamcast.model.structure import UNNAMED, Structure, Tag
 from xstreamcast.model.time import START, Instant
 
@@ -75,18 +75,13 @@ class Regions(Contents):
     def apply_batch(self, batch: FragmentBatch, chosen: Sequence[int] | None = None) -> None:
         """Take in the changes of a batch, or the chosen ones: their contents have been read, holes and all."""
         watched = batch.watched if batch.structure is not None else frozenset()
-        collecting = gc.isenabled()
-        gc.disable()  # what is made here is kept: to look through it for garbage would cost as much as making it
-        try:
+        with not_collecting():
             order = range(len(batch)) if chosen is None else chosen
             for k, (change, place, inside, _, opened) in zip(order, batch.arrivals(chosen), strict=True):
                 if opened is not None and (change.tsid is None or change.tsid in watched) and k not in batch.inline:
                     self.opened, self.scanned = opened, batch.structure
                 self.apply(change, place, inside)
                 self.opened = None
-        finally:
-            if collecting:
-                gc.enable()
 
     def apply(self, item: Change | Structure | Diagnostic, place: Place | None = None, inside: int = 0) -> None:
         """Take in what a stream brought. A fault concerns the change it is in and nothing else.

@@ -165,6 +165,8 @@ class Total:
         doubles = _count(self.doubles)
         if not doubles and not _count(self.floats):
             return exact
+        if doubles == self.count and self.doubles is not None:
+            return self.doubles.value()
         whole = ExactSum()
         for part in (self.doubles, self.floats):
             if part is not None:
@@ -172,6 +174,10 @@ class Total:
         if self.integers or self.decimals:
             whole.add(as_double(exact) if doubles else Float(as_double(exact)))
         return whole.value() if doubles else Float(whole.value())
+
+    def result(self) -> Item | None:
+        """What was asked for."""
+        return self.average() if self.asker == "fn:avg" else self.sum()
 
     def average(self) -> Item | None:
         """fn:avg: the sum divided by the count."""

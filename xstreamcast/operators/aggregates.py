@@ -109,9 +109,7 @@ class Totalled(Valued):
         self.total.merge(other.total)
 
     def value(self) -> list[Item]:
-        if not self.total.count:
-            return self.zero
-        return [self.total.sum() if self.function == "sum" else self.total.average()]
+        return [self.total.result()] if self.total.count else self.zero
 
     def copied(self) -> Totalled:
         made = Totalled.__new__(Totalled)
@@ -258,11 +256,7 @@ class Totals:
         return total
 
     def value(self, total: Any, fresh: Callable[[], State]) -> list[Item]:
-        state = fresh()
-        assert isinstance(state, Totalled)
-        if total is not None:
-            state.total = total
-        return state.value()
+        return [total.result()] if total is not None and total.count else fresh().value()
 
 
 class States:
@@ -354,10 +348,11 @@ _TEXT: Final = SequenceType(STRING)
 
 
 def _sum(_: DynamicContext, argument: list[Item] | None) -> State:
+    if argument is None:
+        return Totalled("sum", [0])
     entry = lookup(FN, "sum", 2)
     assert entry is not None
-    zero: list[Item] = [0] if argument is None else convert(argument, entry.params[1], "argument 2 of fn:sum")
-    return Totalled("sum", zero)
+    return Totalled("sum", convert(argument, entry.params[1], "argument 2 of fn:sum"))
 
 
 def _text(argument: list[Item] | None, function: str) -> list[Item]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.atomic import Item
+from xstreamcast.model.garbage import not_collecting
 from xstreamcast.model.tree import ATTRIBUTE, TEXT, Node
 
 if TYPE_CHECKING:
@@ -100,20 +100,16 @@ class Result(Iterable[Item]):
             raise self._failure
         if self._rest is not None:
             rest, self._rest, self._as_rows = self._rest, None, None
-            collecting = gc.isenabled()
             some = True
             while some:
-                gc.disable()  # what is made here is kept: looking through it for garbage costs as much as making it
                 made: list[Item] = []
                 try:
-                    made.extend(islice(rest, _AT_ONCE))
+                    with not_collecting():
+                        made.extend(islice(rest, _AT_ONCE))
                 except XStreamError as failure:
                     self._items += made
                     self._failure = failure
                     raise
-                finally:
-                    if collecting:
-                        gc.enable()
                 self._items += made
                 some = bool(made)
         return self._items

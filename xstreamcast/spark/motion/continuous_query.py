@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import error
+from xstreamcast.model.garbage import not_collecting
 from xstreamcast.model.structure import Structure, write_structure
 from xstreamcast.spark.motion.brought import table_rows
 from xstreamcast.spark.motion.sink import SINKS, Called, ChangeLog, LogFormat, Sink, Trace, UpsertTable, close_all
@@ -361,13 +362,14 @@ class Running:
         """One micro-batch, on the driver: what is different of the answers, and nothing else, has come here."""
         from xstreamcast.spark.motion.sink_answers import Batch
 
-        rows = table_rows(frame.toArrow())
+        table = frame.toArrow()
         self._started.wait()  # Spark may be faster than who started it learns of
-        batch = Batch.of(number, rows, str(self.query.id))
         if number <= self.last:
             return
         try:
-            told = self.answers.take(batch)
+            with not_collecting():
+                batch = Batch.of(number, table_rows(table), str(self.query.id))
+                told = self.answers.take(batch)
             for sink in self.sinks:
                 sink.take(batch, self.answers, told)
         except Exception as fault:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from xstreamcast.errors import Place
 from xstreamcast.model.change import ROW, Change, ChangeRow, from_row, to_row
@@ -82,7 +83,7 @@ def batch_of_run(run: PlainRun, stream: str) -> pa.RecordBatch:
         "stream": pa.repeat(stream, count),
         "seq": pa.array(range(run.begin.seq + 1, run.begin.seq + 1 + count), pa.int64()),
         "change": pa.repeat("fill", count),
-        "doc": pa.array([b"" if doc is None else doc for doc in docs], pa.binary()).cast(pa.string()),
+        "doc": pc.fill_null(pa.array(docs, pa.binary()).cast(pa.string()), ""),
         "region": _integers(regions),
         "tsid": _integers(tsids),
         "version": _integers(versions),
@@ -95,7 +96,7 @@ def batch_of_run(run: PlainRun, stream: str) -> pa.RecordBatch:
 
 
 def _integers(texts: Iterable[bytes | None]) -> Any:
-    return pa.array([None if text is None else int(text) for text in texts], pa.int64())
+    return pa.array(texts, pa.binary()).cast(pa.string()).cast(pa.int64())
 
 
 def item_of(row: Mapping[str, Any]) -> Change | Structure | Diagnostic:

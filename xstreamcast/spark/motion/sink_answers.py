@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError, error
@@ -57,6 +57,47 @@ class Batch:
         return made
 
 
+_UNSEEN: Final = 1 << 12
+"""So many changes of an answer wait at least, if nobody looks at it."""
+
+
+class Regarded:
+    """T of what has been told, brought about when somebody looks: only the last that a region said meanwhile counts."""
+
+    def __init__(self) -> None:
+        self._regions = Materialiser()
+        self._unseen: list[Change] = []
+        self._at: dict[int, int] = {}
+        """Where the last that a region says is, if it may say something else instead."""
+
+    def apply(self, change: Change) -> None:
+        """A change that has been told."""
+        at = self._at.get(change.region)
+        plain = isinstance(change, After | Replace) and b"<stream:" not in change.content  # nothing stands in it
+        if at is not None and plain and isinstance(change, Replace) and change.target is None:
+            before = self._unseen[at]
+            self._unseen[at] = replace(before, content=change.content) if isinstance(before, After) else change
+            return
+        if plain:
+            self._at[change.region] = len(self._unseen)
+        else:
+            self._at.pop(change.region, None)
+        self._unseen.append(change)
+        if len(self._unseen) > max(_UNSEEN, 2 * len(self._regions.table)):
+            self._look()
+
+    def _look(self) -> None:
+        unseen, self._unseen = self._unseen, []
+        self._at.clear()
+        for change in unseen:
+            self._regions.apply(change)
+
+    def text(self) -> str:
+        """What all of it comes to."""
+        self._look()
+        return self._regions.text()
+
+
 class Answer:
     """One answer, as it has been told."""
 
@@ -69,7 +110,7 @@ class Answer:
         self.structure: Structure | None = None
         self.failure: XStreamError | None = None
         self._first = query.at_first()
-        self._regions = Materialiser()
+        self._regions = Regarded()
         self._begun = False
         self._labels: list[tuple[str, int]] = []
         self._items: dict[int, tuple[str, str]] = {}

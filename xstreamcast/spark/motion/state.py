@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from xstreamcast.errors import error
+from xstreamcast.model.garbage import not_collecting
 from xstreamcast.spark.motion.brought import Brought, Row
 from xstreamcast.spark.motion.replica import COUNTED, replica_of
 from xstreamcast.spark.motion.state_base import adopted, compact, from_base, replay, swept
 from xstreamcast.spark.motion.state_log import Head, Store, read_head, write_head
+from xstreamcast.spark.worker import seldom_collecting
 
 if TYPE_CHECKING:
     from xstreamcast.spark.motion.replica import Job, Replica
@@ -45,13 +47,15 @@ def advance(job: Job, store: Store, brought: Brought) -> Iterator[Row]:
     counted = [row["seq"] for row in brought.ticks() if row["order"] == COUNTED]
     # While it goes on it is nobody's: what fails in the middle is not used again.
     _ENGINES.pop(replica.head.birth, None)
-    replica.take(brought)
+    with not_collecting():
+        replica.take(brought)
+        told = list(replica.told())
     blob = brought.logged(replica.late).blob()
     head = replica.head.after(blob, brought.changes)
     if counted:
         head = replace(head, n=max(counted))
     replica.head = head
-    yield from replica.told()
+    yield from told
     store.put_delta(head.version, blob)
     fresh, more = compact(job, store, replica, len(brought))
     yield from more
@@ -157,8 +161,9 @@ class Keeper(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow P
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         from xstreamcast.spark.motion.association import output_row
 
-        for row in advance(self.job, self.store, read_all(rows)):
-            yield output_row(row)
+        with seldom_collecting():
+            for row in advance(self.job, self.store, read_all(rows)):
+                yield output_row(row)
 
     def close(self) -> None:
         """There is nothing to give back: engines stay for the next batch."""

@@ -17,6 +17,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import XStreamError, error
+from xstreamcast.model.garbage import not_collecting
 from xstreamcast.model.time import START
 from xstreamcast.spark.motion.brought import Brought, Row
 from xstreamcast.spark.motion.replica import Replica, replica_of
@@ -108,9 +109,10 @@ def replay(replica: Replica, store: Store) -> Brought:
 
 
 def _taken_in(replica: Replica, rows: Brought) -> None:
-    replica.take(rows)
-    for _ in replica.told():
-        pass
+    with not_collecting():
+        replica.take(rows)
+        for _ in replica.told():
+            pass
 
 
 def part_number(bank: int, number: int) -> int:

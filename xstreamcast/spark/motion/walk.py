@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Final
 
 from xstreamcast.errors import Place
@@ -26,6 +26,7 @@ from xstreamcast.model.structure import Structure
 from xstreamcast.spark.motion.position import Position
 
 END_TAG: Final = b"</stream:filler>"
+_START: Final = b"<stream:filler"
 
 _BLOCK: Final = 1 << 20
 _PATIENCE: Final = 1024
@@ -51,6 +52,11 @@ _HAZARDS: Final = (
 )
 _INSIDE: Final = Frame("stream", "fragments", {}, {}, b"", b"", 0, 0)
 """Stands for the wrapper that was opened before the place where reading goes on."""
+
+
+def _is_plain(filler: re.Match[bytes]) -> bool:
+    """Whether what begins as a plain filler holds no other."""
+    return filler.string.find(_START, filler.end()) < 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +167,12 @@ class Walk:
                 stop = self.buffer.rfind(END_TAG, 0, hazard.start())
         if stop < 0:
             return None
-        fillers: list[re.Match[bytes]] = []
-        size = 0
-        for text in self.buffer[:stop].split(END_TAG):
-            filler = FILLER.match(text)
-            if filler is None or text.find(b"<stream:filler", filler.end()) >= 0:
-                break
-            fillers.append(filler)
-            size += len(text) + len(END_TAG)
+        found = list(map(FILLER.match, self.buffer[:stop].split(END_TAG)))
+        fillers = [filler for filler in found if filler is not None]
+        size = stop + len(END_TAG)
+        if len(fillers) != len(found) or self.buffer.count(_START, 0, stop) != len(found):  # one is not plain
+            fillers = list(takewhile(_is_plain, fillers if None not in found else fillers[: found.index(None)]))
+            size = sum([len(filler.string) + len(END_TAG) for filler in fillers])
         if not fillers:
             return None
         self.buffer = self.buffer[size:]

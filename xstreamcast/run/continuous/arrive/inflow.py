@@ -6,7 +6,6 @@ watermark = min over the streams that go on of (their largest valid time − the
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.findings import Findings
 from xstreamcast.model.fragment import Arrival
+from xstreamcast.model.garbage import not_collecting
 from xstreamcast.model.structure import Structure
 from xstreamcast.model.time import START, Instant, format_instant
 from xstreamcast.run.continuous.arrive.arrivals import Ended
@@ -236,7 +236,11 @@ class Inflow:
     def feed_many(self, items: Iterable[Arriving] | bytes, stream: str | None = None) -> None:
         """Take in several at once, or whole elements of a stream as they are on the wire: the answers go on when all
         are in."""
-        name = self.stream_of(stream)
+        with not_collecting():
+            self._feed_many(items, self.stream_of(stream))
+        self.findings.tell()
+
+    def _feed_many(self, items: Iterable[Arriving] | bytes, name: str) -> None:
         association = self.association(name)
         if not isinstance(items, bytes):
             with association.together():
@@ -256,7 +260,6 @@ class Inflow:
                     self.take_batch(association, stretch, 0, True, lambda _: None)
             association.end_batches()
         self.go_on()
-        self.findings.tell()
 
     def load(
         self,
@@ -271,33 +274,31 @@ class Inflow:
         """
         name = self.stream_of(stream)
         association = self.association(name)
-        collecting = gc.isenabled()
-        gc.disable()  # nearly all that is made here is kept
         try:
-            stretches = read_batches(source, association.structure, kernel_from=_kernel_from())
-            for number, stretch in enumerate(stretches):
-                if isinstance(stretch, Arrival):
-                    self._take(stretch.item, name, stretch.place, stretch.inside)
-                    if association.table:
-                        self.begin()  # so that what nobody needs is known
-                        if number % _OFTEN == 0:
-                            self.settle()
-                elif self._late:
-                    for arrival in stretch.objects():
-                        self._take(arrival.item, name, arrival.place, arrival.inside)
-                else:
-                    self.begin()
-                    self.take_batch(association, stretch, 0, telling, progress)
-            association.end_batches()
-            self.finish(name, tell=False)
+            with not_collecting(settles=True):
+                self._load(source, name, association, progress, telling)
         finally:
             association.end_batches()
-            if collecting:
-                if not gc.get_freeze_count():
-                    # What has been made is old from now on: the collector need not look through all of it at once.
-                    gc.freeze()
-                    gc.unfreeze()
-                gc.enable()
+
+    def _load(
+        self, source: Given, name: str, association: Association, progress: Callable[[int], None], telling: bool
+    ) -> None:
+        stretches = read_batches(source, association.structure, kernel_from=_kernel_from())
+        for number, stretch in enumerate(stretches):
+            if isinstance(stretch, Arrival):
+                self._take(stretch.item, name, stretch.place, stretch.inside)
+                if association.table:
+                    self.begin()  # so that what nobody needs is known
+                    if number % _OFTEN == 0:
+                        self.settle()
+            elif self._late:
+                for arrival in stretch.objects():
+                    self._take(arrival.item, name, arrival.place, arrival.inside)
+            else:
+                self.begin()
+                self.take_batch(association, stretch, 0, telling, progress)
+        association.end_batches()
+        self.finish(name, tell=False)
 
     def take_batch(
         self, association: Association, batch: FragmentBatch, first: int, telling: bool, progress: Callable[[int], None]

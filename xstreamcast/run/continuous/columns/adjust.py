@@ -16,6 +16,8 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.functions.total import Total
 from xstreamcast.model.atomic import Untyped
 from xstreamcast.model.convert import atomize
+from xstreamcast.model.names import ATTRIBUTE
+from xstreamcast.model.tree import Node
 from xstreamcast.run.continuous.display.written import Written, written_each
 
 if TYPE_CHECKING:
@@ -144,7 +146,7 @@ class Totalled(Summed):
         return found
 
     def total(self) -> Total | None:
-        return self._total.copied() if self._total.count else None
+        return self._total if self._total.count else None
 
     @property
     def size(self) -> int:
@@ -210,10 +212,7 @@ class Framed(Adjusted):
 
     def summary(self, frame: int) -> Any:
         """What the fragments in a record add up to."""
-        found = self.frames.get(frame)
-        if self.counts:
-            return found or 0
-        return None if found is None else found.copied()
+        return self.frames.get(frame, 0 if self.counts else None)
 
     def failure_in(self, frame: int) -> XStreamError | None:
         """The error of a fragment in a record."""
@@ -228,6 +227,10 @@ def added(outcome: Outcome, function: str) -> list[Any] | XStreamError:
     """The values that an outcome adds, or why they cannot be added."""
     if isinstance(outcome, XStreamError):
         return outcome
+    if len(outcome) == 1 and type(outcome[0]) is Node and outcome[0].kind <= ATTRIBUTE:
+        value = outcome[0].string  # by far the most
+        if _NUMBER.fullmatch(value):
+            return [Untyped(value)]
     try:
         found = atomize(outcome)
         if any(type(value) is not Untyped or not _NUMBER.fullmatch(value) for value in found):
