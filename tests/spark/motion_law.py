@@ -26,7 +26,7 @@ from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.structure import Structure, write_structure
 from xstreamcast.model.time import parse_instant
 from xstreamcast.run.continuous.query import EMISSIONS, continuous_many
-from xstreamcast.spark.motion.brought import Brought, Row, table_rows
+from xstreamcast.spark.motion.brought import Brought, Row
 from xstreamcast.spark.motion.replica import Job
 from xstreamcast.spark.motion.sink_answers import Answers, Batch
 from xstreamcast.spark.motion.state import Keeper
@@ -119,12 +119,11 @@ class ManyJobs(Keeper):
         self.jobs = jobs
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        from xstreamcast.spark.motion.association import output_row
-        from xstreamcast.spark.motion.state import advance
+        from xstreamcast.spark.motion.state import advance, packed_rows, read_all
 
         job = self.jobs[key[0]]
-        for row in advance(job, self.store, Brought.read(*[packed.changes for packed in rows])):
-            yield output_row({**row, "stream": job.names[0]})
+        told = advance(job, self.store, read_all(rows))
+        yield from packed_rows(key[0], ({**row, "stream": job.names[0]} for row in told))
 
 
 def write_feed(folder: Path, played: Sequence[Played], number: int) -> None:
@@ -147,9 +146,9 @@ def follow(spark: Any, folder: Path, seeds: Sequence[int], stops: Sequence[int])
     """
     from pyspark.cloudpickle import register_pickle_by_value
 
+    from xstreamcast.spark.motion.association import PACKED
     from xstreamcast.spark.motion.continuous_query import SETTINGS
     from xstreamcast.spark.motion.micro_batch import Pool, light, own_workers
-    from xstreamcast.spark.motion.stream_source import SCHEMA
 
     register_pickle_by_value(sys.modules[__name__])  # workers need not find this file
     played, feed, state = [play(seed) for seed in seeds], folder / "feed", str(folder / "state")
@@ -160,7 +159,7 @@ def follow(spark: Any, folder: Path, seeds: Sequence[int], stops: Sequence[int])
     feed.mkdir(parents=True)
 
     def take(frame: Any, number: int) -> None:
-        rows = table_rows(frame.toArrow())
+        rows = Brought.read(*[bytes(row.changes) for row in frame.collect()]).rows
         for one in played:
             told = [row for row in rows if row["stream"] == one.name]
             answers[one.seed].take(Batch.of(number, told))
@@ -171,7 +170,7 @@ def follow(spark: Any, folder: Path, seeds: Sequence[int], stops: Sequence[int])
     brought = reading.parquet(str(feed))
     operator = ManyJobs({one.seed: one.job for one in played})
     with own_workers(spark, Pool()):
-        rows = brought.groupBy("bucket").transformWithState(operator, SCHEMA, "append", "none")
+        rows = brought.groupBy("bucket").transformWithState(operator, PACKED, "append", "none")
     for begin, stop in pairwise((0, *stops)):
         for number in range(begin, stop):
             write_feed(feed, played, number)

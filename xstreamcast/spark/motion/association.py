@@ -7,16 +7,15 @@ once for every fragment.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 
 from xstreamcast.errors import error
 from xstreamcast.model.change import ROW
-from xstreamcast.spark.motion.brought import TICK
+from xstreamcast.spark.motion.brought import TICK, Brought
 from xstreamcast.spark.motion.rows import arrival_rows, batch_of_rows
 from xstreamcast.spark.motion.stream_source import SCHEMA
 from xstreamcast.spark.worker import keep_loaded
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 PACKED: Final = "bucket int, changes binary"
 _PACKED: Final = pa.schema([("bucket", pa.int32()), ("changes", pa.binary())])
 _TYPES: Final = dict(column.strip("` ").replace("`", "").rsplit(" ", 1) for column in SCHEMA.split(","))
-_OUT: Final = Row(*ROW)
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Streams = Mapping[str, "str | DataFrame"]
 
@@ -121,7 +118,13 @@ def packed_batch(batch: Any) -> bytes:
     return bytes(sink.getvalue())
 
 
-def output_row(row: Mapping[str, Any]) -> Row:
-    """A row as Spark takes it."""
-    at = row["valid_time"]
-    return _OUT(*[_EPOCH + timedelta(microseconds=at) if n == "valid_time" and at is not None else row[n] for n in ROW])
+def unpacked(frame: DataFrame) -> DataFrame:
+    """The rows that operators tell, one by one."""
+    return frame.mapInArrow(_unpack_batches, SCHEMA)
+
+
+def _unpack_batches(batches: Iterable[Any]) -> Iterator[Any]:
+    for batch in batches:
+        for blob in batch.column("changes").to_pylist():
+            yield from Brought.read(blob).table.to_batches()
+    keep_loaded()

@@ -12,11 +12,10 @@ from __future__ import annotations
 import json
 import pickle
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from xstreamcast.errors import error
@@ -26,7 +25,7 @@ from xstreamcast.spark.motion.association_spread import HOLE, Routes, Routing, S
 from xstreamcast.spark.motion.brought import Brought, Row
 from xstreamcast.spark.motion.replica import COMPACT_BLOBS, COMPACT_BYTES, GATHERING, PROGRESS, ROWS, progress_row
 from xstreamcast.spark.motion.rows import STRUCTURE
-from xstreamcast.spark.motion.state import Keeper, SparkStore, advance, read_all
+from xstreamcast.spark.motion.state import Keeper, SparkStore, advance, packed_rows, read_all
 from xstreamcast.spark.motion.state_log import Head, Store, read_head, structure_row, write_head
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ ANCHOR: Final = 3
 """The region beside which the buckets' answers stand, in order."""
 _SHIFT: Final = 40
 """The region r of the answer of bucket b is (b + 1) · 2⁴⁰ + r in the answer of all."""
-_ROUTED: Final = SparkRow("bucket", "changes")
 
 
 # ----------------------------------------------------------------------------------------------------------- combining
@@ -252,7 +250,7 @@ class Router(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow P
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         for bucket, mine in route(self.spread, self.store, read_all(rows)):
-            yield _ROUTED(bucket, Brought.of(mine).blob())
+            yield from packed_rows(bucket, mine)
 
     def close(self) -> None:
         """There is nothing to give back."""
@@ -267,13 +265,20 @@ class BucketKeeper(Keeper):
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         (bucket,) = key
-        told = advance(bucket_job(self.spread, self.job, bucket), self.store, read_all(rows))
-        yield _ROUTED(bucket, Brought.of(told).blob())
+        yield from packed_rows(bucket, advance(bucket_job(self.spread, self.job, bucket), self.store, read_all(rows)))
 
 
 def bucket_job(spread: Spread, job: Job, bucket: int) -> Job:
     """What is done in a bucket."""
     return job if spread.last == "combine" else replace(job, part=ROWS, stream=spread.stream(bucket))
+
+
+def read_each(packed: Iterable[Any]) -> dict[int, list[Row]]:
+    """The rows of each bucket, in the order in which they were told."""
+    found: dict[int, list[Row]] = {}
+    for row in packed:
+        found.setdefault(row.bucket, []).extend(Brought.read(bytes(row.changes)).rows)
+    return {bucket: sorted(rows, key=lambda row: row["seq"] or 0) for bucket, rows in found.items()}
 
 
 class Combiner(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow PySpark
@@ -286,13 +291,10 @@ class Combiner(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow
         self.state = handle.getValueState("combined", "format int, combined binary")
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        from xstreamcast.spark.motion.association import output_row
-
-        brought = {row.bucket: Brought.read(row.changes).rows for row in rows}
+        brought = read_each(rows)
         saved = _read(self.state, "combining")
         combined = Combined(self.name) if saved is None else Combined(**saved)
-        for row in combined.take(brought):
-            yield output_row(row)
+        yield from packed_rows(0, combined.take(brought))
         self.state.update((FORMAT, pickle.dumps(asdict(combined), protocol=4)))
 
     def close(self) -> None:
@@ -307,11 +309,7 @@ class Gatherer(Keeper):
         self.spread = spread
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        from xstreamcast.spark.motion.association import output_row
-
-        brought = {row.bucket: Brought.read(row.changes).rows for row in rows}
-        for row in gathered(self.spread, self.job, self.store, brought):
-            yield output_row(row)
+        yield from packed_rows(0, gathered(self.spread, self.job, self.store, read_each(rows)))
 
 
 def gathered(spread: Spread, job: Job, store: Store, brought: Mapping[int, list[Row]]) -> Iterator[Row]:
@@ -327,7 +325,7 @@ def gathering_job(job: Job) -> Job:
     return replace(job, part=GATHERING)
 
 
-def in_buckets(packed: Any, spread: Spread, job: Job, schema: str) -> Any:
+def in_buckets(packed: Any, spread: Spread, job: Job) -> Any:
     """The three operators, one after the other."""
     from pyspark.sql import functions as f
 
@@ -336,7 +334,7 @@ def in_buckets(packed: Any, spread: Spread, job: Job, schema: str) -> Any:
     routed = packed.groupBy("bucket").transformWithState(Router(spread), PACKED, "append", "none")
     told = routed.groupBy("bucket").transformWithState(BucketKeeper(spread, job), PACKED, "append", "none")
     last = Combiner(job.names[0]) if spread.last == "combine" else Gatherer(spread, gathering_job(job))
-    return told.withColumn("answer", f.lit(0)).groupBy("answer").transformWithState(last, schema, "append", "none")
+    return told.withColumn("answer", f.lit(0)).groupBy("answer").transformWithState(last, PACKED, "append", "none")
 
 
 def told_before(replicas: Mapping[int, Replica], name: str) -> list[Row]:

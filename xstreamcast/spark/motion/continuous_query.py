@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xstreamcast.errors import error
 from xstreamcast.model.garbage import not_collecting
 from xstreamcast.model.structure import Structure, write_structure
-from xstreamcast.spark.motion.brought import table_rows
+from xstreamcast.spark.motion.brought import Brought
 from xstreamcast.spark.motion.sink import SINKS, Called, ChangeLog, LogFormat, Sink, Trace, UpsertTable, close_all
 
 if TYPE_CHECKING:
@@ -101,11 +101,10 @@ def continuous_many(
     from pyspark.sql import functions as f
 
     from xstreamcast.run.continuous.query import continuous_many as embedded
-    from xstreamcast.spark.motion.association import change_rows, packed, ticks
+    from xstreamcast.spark.motion.association import PACKED, change_rows, packed, ticks, unpacked
     from xstreamcast.spark.motion.micro_batch import Pool, own_workers
     from xstreamcast.spark.motion.replica import PROGRESS, Job
     from xstreamcast.spark.motion.state import Keeper
-    from xstreamcast.spark.motion.stream_source import SCHEMA
 
     called = _names(texts, names)
     known = _texts(structures)
@@ -134,15 +133,15 @@ def continuous_many(
     if bucket_records is None:
         operator = (keeper or Keeper)(job)
         with own_workers(spark, pool):
-            rows = brought.groupBy("bucket").transformWithState(operator, SCHEMA, "append", "none")
+            rows = brought.groupBy("bucket").transformWithState(operator, PACKED, "append", "none")
     else:
         from xstreamcast.spark.motion.association_buckets import in_buckets
         from xstreamcast.spark.motion.association_spread import spread
 
         how = spread(inflow, dict(inflow.structures), bucket_records, job)
         with own_workers(spark, pool):
-            rows = in_buckets(brought, how, job, SCHEMA)
-    changes = rows.where(f.col("change") != PROGRESS)
+            rows = in_buckets(brought, how, job)
+    changes = unpacked(rows).where(f.col("change") != PROGRESS)
     return Motion(spark, job, inflow, changes, rows, pool, how)
 
 
@@ -187,7 +186,7 @@ class Motion:
         self.inflow = inflow
         self.changes = changes
         self.rows = rows
-        """… and with rows of progress, which say how far a batch has come."""
+        """… packed, and with rows of progress, which say how far a batch has come."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "changes":
@@ -362,13 +361,13 @@ class Running:
         """One micro-batch, on the driver: what is different of the answers, and nothing else, has come here."""
         from xstreamcast.spark.motion.sink_answers import Batch
 
-        table = frame.toArrow()
+        blobs = [bytes(row.changes) for row in frame.collect()]
         self._started.wait()  # Spark may be faster than who started it learns of
         if number <= self.last:
             return
         try:
             with not_collecting():
-                batch = Batch.of(number, table_rows(table), str(self.query.id))
+                batch = Batch.of(number, Brought.read(*blobs).rows, str(self.query.id))
                 told = self.answers.take(batch)
             for sink in self.sinks:
                 sink.take(batch, self.answers, told)

@@ -198,6 +198,11 @@ class Replica:
         return live_columns(columns, ended, rows)
 
     @property
+    def live_rows(self) -> int:
+        """How many rows a base would have, where the streams are followed in columns."""
+        return sum(one.inlet.table.filled for one in self.inflow.associations.values() if one.inlet is not None)
+
+    @property
     def is_columnar(self) -> bool:
         """Whether the streams are followed in columns."""
         return any(one.inlet is not None for one in self.inflow.associations.values())

@@ -12,8 +12,10 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from xstreamcast.errors import error
@@ -104,6 +106,9 @@ def current(job: Job, store: Store, head: Head) -> Replica:
 # ------------------------------------------------------------------------------------------------------------ Spark
 
 
+_TOLD: Final = 1 << 13
+"""So many rows an operator tells at a time."""
+_PACKED: Final = SparkRow("bucket", "changes")
 ENGINE: Final = "engine"
 """The name of a state variable by which the operator with the engines is known among others."""
 
@@ -147,8 +152,15 @@ def read_all(packed: Iterable[Any]) -> Brought:
     return Brought.read(*[bytes(row.changes) for row in packed])
 
 
+def packed_rows(bucket: int, rows: Iterable[Row]) -> Iterator[Any]:
+    """Rows as Spark takes them from an operator: some thousands in one."""
+    rest = iter(rows)
+    while some := list(islice(rest, _TOLD)):
+        yield _PACKED(bucket, Brought.of(some).blob())
+
+
 class Keeper(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow PySpark
-    """The stateful operator: rows of packed changes in, rows of changes of the answers out."""
+    """The stateful operator: packed rows of changes in, packed rows of changes of the answers out."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -159,11 +171,8 @@ class Keeper(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow P
         self.before = set(map(id, _ENGINES.values()))
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        from xstreamcast.spark.motion.association import output_row
-
         with seldom_collecting():
-            for row in advance(self.job, self.store, read_all(rows)):
-                yield output_row(row)
+            yield from packed_rows(key[0], advance(self.job, self.store, read_all(rows)))
 
     def close(self) -> None:
         """There is nothing to give back: engines stay for the next batch."""

@@ -167,7 +167,7 @@ def compact(job: Job, store: Store, replica: Replica, brought: int) -> tuple[Rep
 
     Gives the engine that goes on from here, and what must be told where it is another one.
     """
-    if replica.head.rising is None and not (_is_due(job, replica.head) and _begun(job, store, replica)):
+    if replica.head.rising is None and not (_is_due(job, replica) and _begun(job, store, replica)):
         return replica, []
     head = replica.head
     assert head.rising is not None
@@ -184,21 +184,39 @@ def compact(job: Job, store: Store, replica: Replica, brought: int) -> tuple[Rep
     return _taken_over(store, replica, successor.replica)
 
 
-def _is_due(job: Job, head: Head) -> bool:
+def _is_due(job: Job, replica: Replica) -> bool:
     """Whether the log has so many bytes, or so many blobs, that to compact it costs little more than they did."""
-    blobs = head.version - head.first + 1
-    many = max(job.compact_blobs, 4 * head.rows // job.compact_rows)
-    return head.log_bytes > max(job.compact_bytes, head.base_bytes, head.due) or (blobs > many and not head.due)
+    head = replica.head
+    if head.log_bytes > max(job.compact_bytes, head.base_bytes, head.due):
+        return True
+    return _has_many_blobs(job, replica) and (not head.due or replica.is_columnar)
+
+
+def _is_worth_it(job: Job, replica: Replica) -> bool:
+    """Whether much of what is saved says nothing any more, or lies in many blobs. Rows are taken in again in columns as
+    fast as a base is made of them, so that one which is as large as the log saves nothing."""
+    head = replica.head
+    return not replica.is_columnar or 2 * replica.live_rows < head.rows + head.log_rows or _has_many_blobs(job, replica)
+
+
+def _has_many_blobs(job: Job, replica: Replica) -> bool:
+    head = replica.head
+    return head.version - head.first + 1 > max(job.compact_blobs, 4 * head.rows // _step(job, replica))
+
+
+def _step(job: Job, replica: Replica) -> int:
+    """So many rows are taken in at a time."""
+    return job.compact_rows * (COLUMNAR if replica.is_columnar else 1)
 
 
 def _begun(job: Job, store: Store, replica: Replica) -> bool:
     """Save what is enough to come to where all of the log has led, beside the old base; whether that can be."""
     head = replica.head
-    rows = replica.live(_log(store, head))
+    rows = replica.live(_log(store, head)) if _is_worth_it(job, replica) else None
     if rows is None or not len(rows):  # something in it cannot be told apart: look again when there is twice as much
         replica.head = replace(head, due=2 * head.log_bytes)
         return False
-    step = job.compact_rows * (COLUMNAR if replica.is_columnar else 1)
+    step = _step(job, replica)
     many = max(PART_ROWS, step)
     parts = [rows[at : min(at + many, len(rows))].blob() for at in range(0, len(rows), many)]
     parts.append(json.dumps(_about(replica.inflow, head.chain)).encode())
@@ -206,7 +224,9 @@ def _begun(job: Job, store: Store, replica: Replica) -> bool:
     for number, blob in enumerate(parts):
         store.put_part(part_number(bank, number), blob)
     size = sum(map(len, parts))
-    rising = Rising(head.version, head.chain, bank, len(parts) - 1, step, len(rows), size, log_bytes=head.log_bytes)
+    rising = Rising(
+        head.version, head.chain, bank, len(parts) - 1, step, len(rows), size, head.log_bytes, head.log_rows
+    )
     replica.head = replace(head, rising=rising)
     return True
 
@@ -239,8 +259,8 @@ def _taken_over(store: Store, replica: Replica, fresh: Replica) -> tuple[Replica
         store.drop_part(part_number(head.bank, number))
     fresh.head = replace(
         head, first=rising.at + 1, parts=rising.parts, bank=rising.bank, step=rising.step, rows=rising.rows,
-        base_bytes=rising.size + len(data), log_bytes=head.log_bytes - rising.log_bytes, due=0, adopts=head.version,
-        rising=None,
+        base_bytes=rising.size + len(data), log_bytes=head.log_bytes - rising.log_bytes,
+        log_rows=head.log_rows - rising.log_rows, due=0, adopts=head.version, rising=None,
     )  # fmt: skip
     return fresh, more
 

@@ -59,7 +59,7 @@ class Rising:
     """A base that is being made, of the state ``at`` a version: ``parts`` blobs in a ``bank`` of their own.
 
     ``step``: so many rows are taken in at a time; ``taken``: how often that has been done, and then with blobs
-    of the log behind it. ``size`` is in bytes; ``log_bytes``: those of the log that are in it.
+    of the log behind it. ``size`` is in bytes; ``log_bytes``, ``log_rows``: those of the log that are in it.
     """
 
     at: int
@@ -70,6 +70,7 @@ class Rising:
     rows: int = 0
     size: int = 0
     log_bytes: int = 0
+    log_rows: int = 0
     taken: int = 0
 
 
@@ -78,10 +79,11 @@ class Head:
     """What is known of a state without looking into it.
 
     ``first``: the first version that is in the log, not in the base; ``parts``: how many blobs of rows the base has;
-    one more tells the answers. ``n``: how many changes have come. ``due``: compact when the log has so many bytes.
-    ``job``: the digest of what is asked; empty where nothing is (routes). ``bank``, ``step``, ``rows``: of the base;
-    see :class:`Rising`; ``adopts``: the version at which an engine made from it takes over what has been told (at least
-    that of the base); ``kept``: the first version whose blob has not been dropped; ``rising``: the next base.
+    one more tells the answers. ``n``: how many changes have come; ``log_rows``: how many of them the log has. ``due``:
+    compact when the log has so many bytes. ``job``: the digest of what is asked; empty where nothing is (routes).
+    ``bank``, ``step``, ``rows``: of the base; see :class:`Rising`; ``adopts``: the version at which an engine made from
+    it takes over what has been told (at least that of the base); ``kept``: the first version whose blob has not been
+    dropped; ``rising``: the next base.
     """
 
     birth: str
@@ -92,6 +94,7 @@ class Head:
     parts: int = 0
     base_bytes: int = 0
     log_bytes: int = 0
+    log_rows: int = 0
     due: int = 0
     job: str = ""
     bank: int = 0
@@ -110,7 +113,12 @@ class Head:
         """With one more blob in the log."""
         chain = blake2b(f"{self.birth}{self.chain}".encode() + blob, digest_size=16).hexdigest()
         return replace(
-            self, version=self.version + 1, chain=chain, n=self.n + changes, log_bytes=self.log_bytes + len(blob)
+            self,
+            version=self.version + 1,
+            chain=chain,
+            n=self.n + changes,
+            log_bytes=self.log_bytes + len(blob),
+            log_rows=self.log_rows + changes,
         )
 
 

@@ -30,9 +30,12 @@ _START: Final = b"<stream:filler"
 
 _BLOCK: Final = 1 << 20
 _PATIENCE: Final = 1024
+_AT_ONCE: Final = 64
+"""So many are matched before it is seen whether they are plain."""
 
 _DATE: Final = (
-    rb"[1-9]\d{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+    rb"(?:[1-9]\d{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+    rb"|[1-9]\d(?:0[48]|[2468][048]|[13579][26])-02-29)"
 )
 _TIME: Final = rb"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?"
 _NUMBER: Final = rb"\d{1,18}"
@@ -54,9 +57,9 @@ _INSIDE: Final = Frame("stream", "fragments", {}, {}, b"", b"", 0, 0)
 """Stands for the wrapper that was opened before the place where reading goes on."""
 
 
-def _is_plain(filler: re.Match[bytes]) -> bool:
-    """Whether what begins as a plain filler holds no other."""
-    return filler.string.find(_START, filler.end()) < 0
+def _is_plain(filler: re.Match[bytes] | None) -> bool:
+    """Whether a text begins as a plain filler, and holds no other."""
+    return filler is not None and filler.string.find(_START, filler.end()) < 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,15 +170,16 @@ class Walk:
                 stop = self.buffer.rfind(END_TAG, 0, hazard.start())
         if stop < 0:
             return None
-        found = list(map(FILLER.match, self.buffer[:stop].split(END_TAG)))
-        fillers = [filler for filler in found if filler is not None]
-        size = stop + len(END_TAG)
-        if len(fillers) != len(found) or self.buffer.count(_START, 0, stop) != len(found):  # one is not plain
-            fillers = list(takewhile(_is_plain, fillers if None not in found else fillers[: found.index(None)]))
-            size = sum([len(filler.string) + len(END_TAG) for filler in fillers])
+        texts = self.buffer[:stop].split(END_TAG)
+        fillers: list[re.Match[bytes]] = []
+        for at in range(0, len(texts), _AT_ONCE):
+            found = list(map(FILLER.match, texts[at : at + _AT_ONCE]))
+            fillers += [filler for filler in takewhile(_is_plain, found) if filler is not None]
+            if len(fillers) < at + len(found):
+                break
         if not fillers:
             return None
-        self.buffer = self.buffer[size:]
+        self.buffer = self.buffer[sum([len(filler.string) for filler in fillers]) + len(END_TAG) * len(fillers) :]
         return PlainRun(self.at, tuple(fillers))
 
     def pieces(self) -> Iterator[Piece]:

@@ -153,6 +153,11 @@ class RegionTable:
         return int((self.regions[: self.tally[REGIONS], HEAD] >= 0).sum())
 
     @property
+    def filled(self) -> int:
+        """How many fillings there are."""
+        return int(self.tally[FILLINGS])
+
+    @property
     def said(self) -> int:
         """How many bytes all of them say."""
         return int(self.tally[BYTES] - self.tally[DEAD])
