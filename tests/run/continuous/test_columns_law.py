@@ -63,6 +63,9 @@ QUERIES = (
     """<all>{ for $b in stream("s")//b group by $k := string($b/c[1]) let $n := sum($b/x) order by $n, $k
     return <g k="{ $k }">{ $n }</g> }</all>""",
     'for $c in stream("s")//c return <c>{ $c/@vtFrom, $c/@vtTo, $c/text() }</c>',
+    'for $b in stream("s")//b for $o in stream("s")//b[k = $b/k] return <p>{ $b/@id, $o/x/text() }</p>',
+    'for $b in stream("s")//b return <n k="{ $b/k }">{ count(stream("s")//b[x = $b/x]), $b/c }</n>',
+    'sum(for $c in stream("s")//c for $b in stream("s")//b where $b/c = $c return number($b/@id))',
 )
 
 
@@ -167,6 +170,33 @@ def test_what_is_told_is_the_answer_after_every_batch(shape: str, text: str) -> 
     seed = sum(map(ord, shape + text))
     for size, count in ((1, 40), (7, 120), (1000, 300)):
         follow(text, SHAPES[shape], Drawn(SHAPES[shape], seed + size).changes(count), size)
+
+
+JOINS = [text for text in QUERIES if text.count("stream(") == 2]
+
+
+@pytest.mark.parametrize("text", JOINS)
+def test_a_join_is_followed_in_columns_and_looks_at_who_asked_for_a_key(text: str) -> None:
+    query = continuous(text, structures=SHAPES["fillers"])
+    numbers = range(100, 160)
+    section = "".join(f'<stream:hole id="{n}" tsid="3"/>' for n in numbers)
+    record = '<b id="{0}"><x>{1}</x><stream:hole id="{2}" tsid="6"/><k>{1}</k></b>'
+    query.feed_many(
+        [
+            Fill(region=0, tsid=1, content=b'<r><stream:hole id="10" tsid="2"/></r>'),
+            Fill(region=10, tsid=SECTION, content=f"<s>{section}</s>".encode()),
+            *[Fill(region=n, tsid=RECORD, content=record.format(n, n % 20, n + 100).encode()) for n in numbers],
+            *[Fill(region=n + 100, tsid=PART, content=b"<c>%d</c>" % (n % 20)) for n in numbers],
+        ]
+    )
+    assert query.state()["followed"] == "columns"
+    engine = query.engine
+    assert engine is not None
+    before = engine.evaluated
+    query.feed(Replace(region=101, tsid=RECORD, content=record.format(101, 2, 201).encode()))
+    # itself for each loop, and those with its key before and after: 3 and 3
+    assert engine.evaluated - before <= 10
+    assert query.text() == serialise(query.answer().items())
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -9,6 +9,7 @@ not outlive its batch.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
@@ -17,9 +18,10 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.names import ELEMENT, name_local
-from xstreamcast.plan.algebra import Concat, Gather, Reduce, Sort, Unit
+from xstreamcast.plan.algebra import Concat, Gather, Group, Reduce, Sort, Unit
 from xstreamcast.plan.decompose.splices import splices
 from xstreamcast.run.continuous.columns.adjust import Adjusted, Counted, Framed, Summed, Told, Totalled
+from xstreamcast.run.continuous.columns.joined import Joined, check_group
 from xstreamcast.run.continuous.columns.keyed import GatheredRows, Keyed, SortedRows
 from xstreamcast.run.continuous.columns.layout import FILLINGS, TSID
 from xstreamcast.run.continuous.columns.roles import Refused, Roles, check_plan, check_unit, roles_of
@@ -32,16 +34,20 @@ if TYPE_CHECKING:
     from xstreamcast.lang.context import StaticContext
     from xstreamcast.model.atomic import Item
     from xstreamcast.model.structure import Structure
-    from xstreamcast.plan.algebra import Plan
+    from xstreamcast.operators.state import State
+    from xstreamcast.plan.algebra import Plan, Reduction
     from xstreamcast.run.continuous.associate.route import Route
     from xstreamcast.run.continuous.columns.rows import Outcome
     from xstreamcast.run.continuous.columns.shelf import KeyedRows, Rows
     from xstreamcast.run.continuous.columns.table import RegionTable
     from xstreamcast.run.continuous.display.shelf import Numbers
     from xstreamcast.run.evaluate import Executable
-    from xstreamcast.run.units import Evaluation
+    from xstreamcast.run.units import Evaluation, UnitCode
     from xstreamcast.scan.vector import Longs
 
+Dirty = tuple["Longs", "Longs", Any]
+"""Nodes, the units that must look at them, as bits, and which of them are there."""
+_NOTHING: Final[Dirty] = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_))
 TOGETHER: Final = 1 << 14
 """So many fragments are evaluated at a time."""
 BITS: Final = 60
@@ -87,6 +93,21 @@ class Columnar(Related):
         for name in self.live:
             self._follow(name, structures[name])
         self._join()
+        self._turns = sorted(self.turn, key=lambda where: (self.turn[where], where))
+        for where, followed in self.units.items():
+            followed.asks = list(self._joined(where))
+            if isinstance(followed.made, Joined):
+                self.evaluation.give(followed.unit.variable, followed.made.function, single=True)
+
+    def _joined(self, where: Number) -> Iterator[Joined]:
+        """The joins that a unit looks rows up in."""
+        for need in self.needs.get(where, ()):
+            made = self.units[need].made
+            if isinstance(made, Joined):
+                yield made
+
+    def state(self, code: UnitCode, reduction: Reduction) -> State:
+        return state_of(reduction, self.evaluation.context(code.program("items")), [], None)
 
     # ---------------------------------------------------------------------------------------------- its units
 
@@ -100,12 +121,28 @@ class Columnar(Related):
             unit = route.units[number]
             inside = route.inside(number)
             check_unit(unit, [route.units[inner] for inner in inside])
-            told = self._is_told(unit)
-            if not isinstance(unit.reduction, Reduce) and (not told or route.copies_holes(number)):
+            self._check_needs(unit, inside)
+            if isinstance(unit.reduction, Group):
+                self._check_joined(unit)
+            elif not isinstance(unit.reduction, Reduce) and (not self._is_told(unit) or route.copies_holes(number)):
                 raise Refused("items are read, or copied with holes in them")
             self.units[name, number] = self._followed(name, number, roles)
             for inner in inside:
                 self.units[name, inner] = self._followed(name, inner, roles)
+
+    def _check_needs(self, unit: Unit, inside: Iterable[int]) -> None:
+        """Raise if a unit reads the value of another one, unless that is a join."""
+        units = [one for passed in self.plan.passes for one in passed.units if one.variable in unit.needs]
+        if any(not isinstance(one.reduction, Group) for one in units) or (units and tuple(inside)):
+            raise Refused("a loop reads the value of another one")
+
+    def _check_joined(self, unit: Unit) -> None:
+        """Raise if it is asked for rows by others than units."""
+        assert isinstance(unit.reduction, Group)
+        check_group(unit.reduction)
+        parts = [part for part in self.plan.output if not isinstance(part, Unit)]
+        if any(isinstance(e, ast.VarRef) and e.name.expanded == unit.variable for p in parts for e in descendants(p)):
+            raise Refused("a join is part of what stands around loops")
 
     def _followed(self, name: str, number: int, roles: Roles) -> _Followed:
         route = self.live[name].route
@@ -116,6 +153,8 @@ class Columnar(Related):
             made = Told(self.tables[name])
         elif isinstance(unit.reduction, Sort):
             made = SortedRows(self.tables[name], unit.reduction, self.static)
+        elif isinstance(unit.reduction, Group):
+            made = Joined(self.tables[name], unit.reduction, partial(self.state, code, unit.reduction.inner))
         elif isinstance(unit.reduction, Gather):
             made = GatheredRows(self.tables[name], unit.reduction, self.static, code, self.evaluation)
         else:
@@ -162,32 +201,33 @@ class Columnar(Related):
     def settle(self) -> None:
         """All that has come has been looked at."""
 
-    def look_at(self, name: str, some: Longs, marks: Longs, there: Any) -> None:
-        """Evaluate those of some nodes of a stream that are marked for its units, and drop those that are gone."""
-        mine = marks & self.bits(name) != 0
-        some, marks, there = some[mine], marks[mine], there[mine]
-        if not len(some):
-            return
-        route = self.live[name].route
-        for number in range(len(route.units) - 1, -1, -1):  # those inside first
-            followed = self.units[name, number]
+    def look_at(self, found: Mapping[str, Dirty]) -> None:
+        """Evaluate those of some nodes of each stream that are marked for its units, and drop those that are gone;
+        then those that have looked up what is different by that."""
+        woken: dict[Number, dict[int, None]] = {}
+        for where in self._turns:
+            followed = self.units[where]
+            some, marks, there = found.get(where[0], _NOTHING)
             mine = marks & followed.bit != 0
-            if not followed.inside and mine.any():
-                followed.look_at(some[mine], there[mine])
-                followed.made.settle()
-                if followed.outer is None:
-                    self.stale.add((name, number))
-        for number in route.outermost:
-            followed = self.units[name, number]
+            some, there = _with(some[mine], there[mine], woken.pop(where, {}))
             if followed.inside:
-                mine = marks & followed.bit != 0
                 gone = set(some[~there].tolist())
-                frames = dict.fromkeys(some[mine].tolist())
+                frames = dict.fromkeys(some.tolist())
                 for inner in followed.inside:
-                    frames.update(self.units[name, inner].frames_touched())
+                    frames.update(self.units[where[0], inner].frames_touched())
+                every, _, alive = found.get(where[0], _NOTHING)
+                gone.update(every[~alive].tolist())
                 if frames:
                     followed.look_at_frames([n for n in frames if n not in gone], [n for n in frames if n in gone])
-                    self.stale.add((name, number))
+                    self.stale.add(where)
+            elif len(some):
+                followed.look_at(some, there)
+                followed.made.settle()
+                if followed.outer is None:
+                    self.stale.add(where)
+            if isinstance(followed.made, Joined):
+                for unit, n in followed.made.woken():
+                    woken.setdefault(unit, {})[n] = None
 
     # ---------------------------------------------------------------------------------------------- the answer
 
@@ -292,6 +332,9 @@ class _Followed:
         unit = route.units[number]
         self.engine, self.name, self.unit, self.code, self.bit = engine, name, unit, code, bit
         self.made, self.home, self.frame, self.outer = made, home, frame, outer
+        self.where: Number = name, number
+        self.asks: list[Joined] = []
+        """The joins that it looks rows up in."""
         self.table = engine.tables[name]
         self.roles = engine.roles[name]
         self.inside = route.inside(number)
@@ -336,12 +379,23 @@ class _Followed:
         if not len(some):
             return
         self.made.drop(some[~there].tolist())
+        for join in self.asks:
+            for n in some.tolist():
+                join.forget_asker((self.where, n))
         for few, tag, batch in self._batches(some[there]):
             if self.outer is not None and tag == self.frame:
                 found = self._own.outcomes([(batch.node(k),) for k in range(len(few))])
             else:
-                found = self.program.outcomes(batch, tag in self.home)
+                found = self.program.outcomes(
+                    batch, tag in self.home, partial(self._asking, few) if self.asks else None
+                )
+            self._asking(few, None)
             self._take(few, tag, found)
+
+    def _asking(self, few: Longs, k: int | None) -> None:
+        """Look-ups are those of a fragment from now on, or of nobody."""
+        for join in self.asks:
+            join.asking = None if k is None else (self.where, int(few[k]))
 
     def _take(self, few: Longs, tag: int, found: list[Outcome]) -> None:
         if isinstance(self.made, Told | Keyed):
@@ -353,7 +407,7 @@ class _Followed:
             assert self.frame is not None
             self.made.put_in(few.tolist(), found, self.table.owners(few, self.frame).tolist())
         else:
-            assert isinstance(self.made, Summed)
+            assert isinstance(self.made, Summed | Joined)
             self.made.put(few.tolist(), found)
 
     # ---------------------------------------------------------------------------------------------- frames
@@ -405,7 +459,7 @@ class _Followed:
     def _fresh(self) -> Any:
         reduction = self.unit.reduction
         if isinstance(reduction, Reduce) and reduction.argument is None:
-            return state_of(reduction, self.engine.evaluation.context(self.code.program("items")), [], None)
+            return self.engine.state(self.code, reduction)
         return self.engine.evaluation.state(self.code)
 
     # ---------------------------------------------------------------------------------------------- its value
@@ -420,6 +474,8 @@ class _Followed:
 
     def value(self) -> list[Item]:
         """What its variable stands for."""
+        if isinstance(self.made, Joined):
+            return self.made.function
         if isinstance(self.unit.reduction, Reduce):
             assert isinstance(self.made, Summed)
             return self.unit.reduction.aggregate.summaries.value(self.made.total(), self._fresh)
@@ -456,6 +512,14 @@ class _Followed:
             found.update(zip(few.tolist(), self.program.outcomes(batch, tag in self.home), strict=True))
         rows = made.all_items(found)
         return [item for row in sorted(rows, key=made.key) for item in rows[row]]
+
+
+def _with(some: Longs, there: Any, woken: Mapping[int, None]) -> tuple[Longs, Any]:
+    """Nodes, and others that are there."""
+    more = [n for n in woken if n not in set(some.tolist())] if woken else []
+    if not more:
+        return some, there
+    return np.concatenate([some, np.array(more, np.int64)]), np.concatenate([there, np.ones(len(more), np.bool_)])
 
 
 def _is_element(tree: Any, name: int) -> bool:

@@ -74,17 +74,16 @@ def _go_on_with(inflow: Inflow, association: Association, odd: Odd) -> None:
 
 
 def _settle(inflow: Inflow) -> None:
-    for name, one in inflow.associations.items():
-        if one.inlet is not None:
-            table = one.inlet.table
-            if not table.settle():
-                raise Refused("a region stands in itself, or in a hole for another tag")
-            some, marks, there = table.dirty()
-            if len(some):
-                for query in inflow.queries:
-                    if query.engine is not None and name in query.engine.tables:
-                        query.engine.look_at(name, some, marks, there)
-                table.release(some)
+    tables = {name: one.inlet.table for name, one in inflow.associations.items() if one.inlet is not None}
+    if not all(table.settle() for table in tables.values()):
+        raise Refused("a region stands in itself, or in a hole for another tag")
+    found = {name: table.dirty() for name, table in tables.items()}
+    for query in inflow.queries:
+        if query.engine is not None and any(len(found[name][0]) for name in query.engine.tables):
+            query.engine.look_at(found)
+    for name, (some, _, _) in found.items():
+        if len(some):
+            tables[name].release(some)
 
 
 def leave_columns(inflow: Inflow, why: str) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from xstreamcast.model.structure import Structure
-from xstreamcast.plan.algebra import Concat, Gather, Reduce, Sort, Strategy, Unit
+from xstreamcast.plan.algebra import Concat, Gather, Group, Reduce, Sort, Strategy, Unit
 from xstreamcast.run.continuous.associate.reach import name_of, top_tags
 from xstreamcast.scan.tables import DEAD, DOCUMENT_STATE
 
@@ -61,8 +61,6 @@ def check_plan(plan: Plan) -> None:
 
 def check_unit(unit: Unit, inside: Iterable[Unit]) -> None:
     """Raise if a unit is one that columns do not follow."""
-    if unit.needs:
-        raise Refused("a loop reads the value of another one")
     if isinstance(unit.reduction, Reduce) and not unit.reduction.aggregate.undoes:
         raise Refused(f"{unit.reduction.function} cannot be undone")
     if isinstance(unit.reduction, Gather):
@@ -72,10 +70,10 @@ def check_unit(unit: Unit, inside: Iterable[Unit]) -> None:
     elif isinstance(unit.reduction, Sort):
         if unit.reduction.chosen is not None:
             raise Refused("a choice of sorted rows")
-    elif not isinstance(unit.reduction, Reduce | Concat):
+    elif not isinstance(unit.reduction, Reduce | Concat | Group):
         raise Refused(type(unit.reduction).__name__)
-    if isinstance(unit.reduction, Gather | Sort) and tuple(inside):
-        raise Refused("loops inside of rows that are sorted, or grouped")
+    if isinstance(unit.reduction, Gather | Sort | Group) and tuple(inside):
+        raise Refused("loops inside of rows that are sorted, grouped or joined")
     for inner in inside:
         if not isinstance(inner.reduction, Reduce) or not inner.reduction.aggregate.undoes:
             raise Refused("what is inside of a record is more than summed up")

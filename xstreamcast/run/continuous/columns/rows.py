@@ -18,7 +18,7 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.model.names import ELEMENT, intern, name_local
 from xstreamcast.model.tree import Node, Tree
-from xstreamcast.plan.algebra import PLAN, Unit
+from xstreamcast.plan.algebra import PLAN, Concat, Group, Unit
 from xstreamcast.plan.decompose.tests import relative
 from xstreamcast.run.continuous.arrive.grove import parse_document
 from xstreamcast.run.continuous.associate.mounts import Above
@@ -26,6 +26,8 @@ from xstreamcast.run.continuous.evaluate.assemble import sliced
 from xstreamcast.run.units import plan_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from xstreamcast.model.atomic import Item
     from xstreamcast.run.evaluate import Executable
     from xstreamcast.run.units import Evaluation, UnitCode
@@ -73,20 +75,28 @@ class RowProgram:
         self.unit: Unit = code.unit
         self.evaluation = evaluation
         self.frame = frame
+        self.apart = isinstance(self.unit.reduction, Group) and isinstance(self.unit.reduction.inner, Concat)
+        """Whether fragments are documents of their own: their items are kept."""
         self.nodes = True
         """Whether all items have been nodes of their fragments so far."""
 
-    def outcomes(self, batch: Batch, home: bool) -> list[Outcome]:
-        """The outcome of each fragment; ``home``: they are records, and nothing else is."""
-        if self.nodes and self._function is None:
+    def outcomes(self, batch: Batch, home: bool, before: Callable[[int], None] | None = None) -> list[Outcome]:
+        """The outcome of each fragment; ``home``: they are records, and nothing else is. ``before`` hears of each that
+        is to be evaluated."""
+        if self.nodes and self._function is None and before is None and not self.apart:
             found = self._by_rows(batch)
             if found is not None:
                 return found
             self.nodes = False
         function = self._function
-        if function is not None and home and self._are_all(batch):
-            return _called(function, self.evaluation, [(batch.node(k),) for k in range(len(batch.rows))])
-        return [self._alone(batch, k) for k in range(len(batch.rows))]
+        if function is not None and home and not self.apart and self._are_all(batch):
+            return _called(function, self.evaluation, [(batch.node(k),) for k in range(len(batch.rows))], before)
+        alone: list[Outcome] = []
+        for k in range(len(batch.rows)):
+            if before is not None:
+                before(k)
+            alone.append(self._alone(batch, k))
+        return alone
 
     def _are_all(self, batch: Batch) -> bool:
         """Whether no element within a fragment has its name."""
@@ -148,13 +158,24 @@ class FrameProgram:
         return _called(self._function, self.evaluation, arguments)
 
 
-def _called(function: Executable, evaluation: Evaluation, arguments: list[tuple[Any, ...]]) -> list[Outcome]:
+def _called(
+    function: Executable,
+    evaluation: Evaluation,
+    arguments: list[tuple[Any, ...]],
+    before: Callable[[int], None] | None = None,
+) -> list[Outcome]:
     """What a function gives of each; an error is an outcome."""
     context = evaluation.context(function)
     found: list[Outcome] = []
+
+    def each(first: int) -> Iterator[list[Any]]:
+        for k in range(first, len(arguments)):
+            if before is not None:
+                before(k)
+            yield [[one] if isinstance(one, Node) else one for one in arguments[k]]
+
     while len(found) < len(arguments):
-        rest = arguments[len(found) :] if found else arguments
-        given = ([[one] if isinstance(one, Node) else one for one in each] for each in rest)
+        given = each(len(found))
         try:
             for items in function.calls(context, given):
                 found.append(list(items))

@@ -1,0 +1,172 @@
+"""⋈ in columns: the rows of a unit by key, and which fragments have asked for which key.
+
+    E[key = e($a)]  =  G(e($a))            G = { key ↦ rows, in document order }
+
+When the rows of a key are others, the fragments that asked for it are evaluated again, and no others. Keys are texts,
+as by far the most are: where other types meet, what is equal is left to objects (:mod:`...adjust.lookup`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from xstreamcast.errors import XStreamError
+from xstreamcast.model.atomic import Untyped
+from xstreamcast.model.convert import atomize
+from xstreamcast.model.function import Array, FunctionItem
+from xstreamcast.model.tree import Node, Tree
+from xstreamcast.model.types import TEXTUAL
+from xstreamcast.plan.algebra import Concat, Group, Reduce
+from xstreamcast.run.continuous.columns.adjust import Adjusted
+from xstreamcast.run.continuous.columns.roles import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from xstreamcast.model.atomic import Item
+    from xstreamcast.operators.state import State
+    from xstreamcast.run.continuous.columns.rows import Outcome
+    from xstreamcast.run.continuous.columns.table import RegionTable
+    from xstreamcast.run.continuous.related import Number
+
+Key = tuple[str, ...]
+Asker = tuple["Number", int]
+"""A unit, and a fragment that is evaluated for it."""
+
+
+class Row:
+    """Items with what they are found by."""
+
+    __slots__ = ("items", "keys")
+
+    def __init__(self, items: list[Item], keys: frozenset[Key]) -> None:
+        self.items = items
+        self.keys = keys
+
+
+def check_group(group: Group) -> None:
+    """Raise if rows are found otherwise than by equal keys."""
+    if not group.rows or group.interval or group.relation != "=" or group.theta is not None:
+        raise Refused("a join by another condition than equal keys")
+    if not isinstance(group.inner, Concat | Reduce):
+        raise Refused("a choice of what is joined")
+    if isinstance(group.inner, Reduce) and group.inner.argument is not None:
+        raise Refused("a sum of what is joined has another zero, or a collation")
+
+
+class Joined(Adjusted):
+    """The value is a function from a value of each key to what the rows of a group reduce to.
+
+    ``asking``: who is being evaluated; ``changed``: the keys whose rows are others.
+    """
+
+    def __init__(self, table: RegionTable, group: Group, fresh: Callable[[], State]) -> None:
+        super().__init__()
+        self.table = table
+        self.inner = group.inner
+        self.rows: dict[int, list[Row]] = {}
+        self.groups: dict[Key, dict[int, None]] = {}
+        self.changed: dict[Key, None] = {}
+        self.askers: dict[Key, dict[Asker, None]] = {}
+        self.asked: dict[Asker, dict[Key, None]] = {}
+        self.asking: Asker | None = None
+        self._fresh = fresh
+        self._reordered = table.reordered
+        self._given: dict[int, Tree] = {}
+        self._since: Asker | None = None
+        self.function: list[Item] = [FunctionItem(None, len(group.keys), self._ask)]
+
+    # ---------------------------------------------------------------------------------------------- rows
+
+    def drop(self, fragments: Iterable[int]) -> None:
+        for f in fragments:
+            for row in self.rows.pop(f, ()):
+                for key in row.keys:
+                    self.changed[key] = None
+                    group = self.groups[key]
+                    group.pop(f, None)
+                    if not group:
+                        del self.groups[key]
+
+    def put(self, fragments: list[int], outcomes: list[Outcome]) -> None:
+        """Some fragments have these rows from now on."""
+        self.drop(fragments)
+        for f, outcome in zip(fragments, outcomes, strict=True):
+            if isinstance(outcome, XStreamError):
+                raise Refused("a row that is joined fails")
+            if outcome:
+                self.rows[f] = [self._row(f, array) for array in outcome]
+
+    def _row(self, f: int, array: Item) -> Row:
+        assert isinstance(array, Array)
+        items, *columns = array.members()
+        row = Row(list(items), frozenset(product(*[list(map(_text, atomize(column))) for column in columns])))
+        for key in row.keys:
+            self.groups.setdefault(key, {})[f] = None
+            self.changed[key] = None
+        return row
+
+    @property
+    def size(self) -> int:
+        return len(self.rows)
+
+    # ---------------------------------------------------------------------------------------------- asking
+
+    def woken(self) -> dict[Asker, None]:
+        """Who has asked for keys whose rows are others, or in another order."""
+        changed, self.changed = self.changed, {}
+        if self._reordered != self.table.reordered:
+            self._reordered = self.table.reordered
+            changed.update({key: None for key, group in self.groups.items() if len(group) > 1})
+        return {asker: None for key in changed for asker in self.askers.get(key, ())}
+
+    def forget_asker(self, asker: Asker) -> None:
+        """Who has asked does so no more, or asks again."""
+        for key in self.asked.pop(asker, ()):
+            askers = self.askers[key]
+            del askers[asker]
+            if not askers:
+                del self.askers[key]
+
+    def _ask(self, args: list[list[Item]]) -> list[Item]:
+        keys = set(product(*[list(map(_text, atomize(arg))) for arg in args]))
+        if self.asking is not None:
+            known = self.asked.setdefault(self.asking, {})
+            for key in sorted(keys):
+                known[key] = None
+                self.askers.setdefault(key, {})[self.asking] = None
+        nodes = list(dict.fromkeys([f for key in sorted(keys) for f in self.groups.get(key, ())]))
+        if len(nodes) > 1:
+            nodes = self.table.in_order(np.array(nodes, np.int64)).tolist()
+        rows = [row for f in nodes for row in self.rows[f] if not keys.isdisjoint(row.keys)]
+        if isinstance(self.inner, Concat):
+            self._arrange(nodes)
+            return [item for row in rows for item in row.items]
+        state = self._fresh()
+        for row in rows:
+            state.add(row.items)
+        return state.value()
+
+    def _arrange(self, nodes: list[int]) -> None:
+        """Put the trees of fragments in document order, beside those that the same evaluation has looked up before."""
+        if self._since != self.asking or self.asking is None:
+            self._since, self._given = self.asking, {}
+        trees = {f: item[0] for f in nodes for row in self.rows[f] for item in row.items if isinstance(item, Node)}
+        again = not trees.keys().isdisjoint(self._given)
+        if again and trees.keys() <= self._given.keys():
+            return
+        self._given.update(trees)
+        order = self.table.in_order(np.array(list(self._given), np.int64)).tolist() if again else list(trees)
+        if len(order) > 1:
+            for f in order:
+                self._given[f].come_last()
+
+
+def _text(key: Item) -> str:
+    if type(key) is not Untyped and type(key) not in TEXTUAL:
+        raise Refused("keys that are no texts")
+    return str(key)
