@@ -44,7 +44,7 @@ class Brought:
     @classmethod
     def read(cls, *blobs: bytes) -> Brought:
         """The rows of blobs."""
-        tables = [pa.ipc.open_stream(blob).read_all() for blob in blobs]
+        tables = [pa.ipc.open_stream(blob).read_all().cast(ARROW_SCHEMA) for blob in blobs]  # frames of others differ
         return cls(pa.concat_tables(tables).combine_chunks() if tables else ARROW_SCHEMA.empty_table())
 
     def __len__(self) -> int:
