@@ -174,7 +174,7 @@ class Watched:
         self._counts[number] += len(emitted)
         self._lags[number] = lag
 
-    def pause(self, arrived: bool) -> None:
+    def pause(self, arrived: int) -> None:
         """Look at the queries, now and then."""
         self._n += arrived
         if monotonic() - self._looked >= _EVERY:

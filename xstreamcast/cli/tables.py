@@ -50,7 +50,7 @@ class Tables:
     def told(self, n: int, number: int, query: ContinuousQuery, emitted: list[Emitted], lag: float) -> None:
         """Tables have heard of it already."""
 
-    def pause(self, arrived: bool) -> None:
+    def pause(self, arrived: int) -> None:
         if not arrived:
             for sink in self.sinks:
                 sink.flush()

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 FORMATS: Final = ("live", "changes", "json", "xml")
 ENGINES: Final = ("embedded", "spark")
+_TOGETHER: Final = 1000
+"""So many changes are taken in together, where they are there."""
 
 
 def watch_command(
@@ -217,7 +219,9 @@ def watch_command(
                 for sink in sinks:
                     if isinstance(sink, Screen):
                         sink.view.receptions = receptions
-                _follow(inflow, arrivals(sources, until_idle, pause, receptions), sinks, warned)
+                # What comes together is chance: where every change is told, they are taken in one by one.
+                most = _TOGETHER if all(isinstance(sink, Last | Tables | Screen) for sink in sinks) else 1
+                _follow(inflow, arrivals(sources, until_idle, pause, receptions, most), sinks, warned)
         except KeyboardInterrupt:
             interrupted = True
         except BaseException:
@@ -287,8 +291,8 @@ class Sink(Protocol):
     def told(self, n: int, number: int, query: ContinuousQuery, emitted: list[Emitted], lag: float) -> None:
         """A query has told changes: after ``n`` changes of the streams, so many seconds after the last of them."""
 
-    def pause(self, arrived: bool) -> None:
-        """What was to be told of a change, or of a while in which none came, has been told."""
+    def pause(self, arrived: int) -> None:
+        """What was to be told of some changes, or of a while in which none came, has been told."""
 
     def close(self) -> None:
         """There will be nothing more."""
@@ -319,7 +323,8 @@ def _follow(inflow: Inflow, brought: Iterable[tuple[str, Any]], sinks: list[Sink
 
     for name, arrival in brought:
         began = perf_counter()
-        changed = isinstance(arrival, Arrival) and isinstance(arrival.item, Change)
+        some = arrival if isinstance(arrival, list) else [arrival] if isinstance(arrival, Arrival) else []
+        changed = sum(isinstance(one.item, Change) for one in some)
         n += changed
         inflow.bring(name, arrival)
         warned.look(inflow)
@@ -385,7 +390,7 @@ class Wire:
             for one in emitted:
                 self.writer.write(one.change)
 
-    def pause(self, arrived: bool) -> None:
+    def pause(self, arrived: int) -> None:
         self.out.flush()
 
     def close(self) -> None:
@@ -418,7 +423,7 @@ class Lines:
         for row in query.rows(emitted):
             print(json.dumps({"query": number, **_row(row)}, ensure_ascii=False))
 
-    def pause(self, arrived: bool) -> None:
+    def pause(self, arrived: int) -> None:
         sys.stdout.flush()
 
     def close(self) -> None:
@@ -441,7 +446,7 @@ class Trace:
             print(json.dumps(line, ensure_ascii=False), file=self.out)
             self.before[number], self.rows[number] = answer, []
 
-    def pause(self, arrived: bool) -> None:
+    def pause(self, arrived: int) -> None:
         self.out.flush()
 
     def close(self) -> None:
@@ -463,7 +468,7 @@ class Last:
     def told(self, n: int, number: int, query: ContinuousQuery, emitted: list[Emitted], lag: float) -> None:
         """The end is what counts."""
 
-    def pause(self, arrived: bool) -> None:
+    def pause(self, arrived: int) -> None:
         """… and has not come."""
 
     def close(self) -> None:
@@ -485,9 +490,9 @@ class Screen:
     def told(self, n: int, number: int, query: ContinuousQuery, emitted: list[Emitted], lag: float) -> None:
         self.view.changed(number, emitted, lag)
 
-    def pause(self, arrived: bool) -> None:
+    def pause(self, arrived: int) -> None:
         if arrived:
-            self.view.arrived()
+            self.view.arrived(arrived)
         self.view.draw()
 
     def close(self) -> None:

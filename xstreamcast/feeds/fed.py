@@ -72,7 +72,9 @@ class Fed:
             self.inflow.feed_many(self._feed.changes(one))
         return [emitted.change for emitted in self.take()]
 
-    def brought(self, pause: float) -> Iterator[tuple[str, Arrival | Ended | list[Structure | Change] | None]]:
+    def brought(
+        self, pause: float
+    ) -> Iterator[tuple[str, Arrival | Ended | list[Arrival] | list[Structure | Change] | None]]:
         """What the sources bring, documents first. ``pause``: how long to wait before it is told that nothing came."""
         if self._feed is not None and self._source is not None:
             name = self.inflow.stream_of(None)

@@ -53,7 +53,7 @@ class Publication:
                 self._announce(query.structure)
             self.waiting += [shifted(one.change, self.publisher.next_region) for one in emitted]
 
-    def pause(self, arrived: bool) -> None:
+    def pause(self, arrived: int) -> None:
         """Send what has gathered."""
         if self.waiting and (not arrived or monotonic() - self.last >= GATHER):
             self._send()

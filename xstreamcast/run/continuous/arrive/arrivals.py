@@ -4,13 +4,14 @@ Files are read to their end; of a folder, files in the order of their names, eac
 by a rename; those whose names begin with a dot are not looked at), until the stream says that it is at its end; of a
 server, until the stream has ended and all of it has come, whatever becomes of the connection.
 Several files take turns, change by change, so that every run is the same; where a source must be waited for, each has a
-thread.
+thread. What is there already may come together, as far as it is wanted so.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping
 from io import BytesIO
+from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
 from queue import Empty, Queue
@@ -39,8 +40,8 @@ class Ended:
     """A source has come to its end."""
 
 
-Brought = tuple[str, Arrival | Ended | None]
-"""The stream, and what it brought; None: nothing has come for a while."""
+Brought = tuple[str, Arrival | list[Arrival] | Ended | None]
+"""The stream, and what it brought, one or several; None: nothing has come for a while."""
 
 
 def arrivals(
@@ -48,20 +49,22 @@ def arrivals(
     idle: float | None = None,
     pause: float | None = None,
     receptions: dict[str, Reception] | None = None,
+    most: int = 1,
 ) -> Iterator[Brought]:
     """What the sources bring, by stream. ``idle``: a folder that brings nothing for so many seconds is at its end.
 
     ``pause``: where something must be waited for, tell that nothing came after so many seconds. ``receptions``: where
-    to put what is known of the connections to servers, by stream; it is kept up to date.
+    to put what is known of the connections to servers, by stream; it is kept up to date. ``most``: so many come
+    together at most, where they need not be waited for.
     """
     check_sources(sources)
     at_rest = all(map(_at_rest, sources.values()))
     readers = {
         name: _read(name, source, idle, {} if receptions is None else receptions) for name, source in sources.items()
     }
-    if at_rest or (len(sources) == 1 and pause is None):
-        return _in_turn(readers)
-    return _as_they_come(readers, pause)
+    if at_rest or (len(sources) == 1 and pause is None and most == 1):
+        return _in_turn(readers, most if len(sources) == 1 else 1)
+    return _as_they_come(readers, pause, most)
 
 
 def _at_rest(source: Source) -> bool:
@@ -91,19 +94,19 @@ def check_sources(sources: Mapping[str, Source]) -> None:
             raise missing_file(source, "there is no file or folder of that name", hint)
 
 
-def _in_turn(readers: dict[str, Iterator[Arrival]]) -> Iterator[Brought]:
+def _in_turn(readers: dict[str, Iterator[Arrival]], most: int) -> Iterator[Brought]:
     while readers:
         for name, reader in tuple(readers.items()):
-            arrival = next(reader, None)
-            if arrival is None:
+            some = list(islice(reader, most))
+            if not some:
                 del readers[name]
                 yield name, Ended()
             else:
-                yield name, arrival
+                yield name, some if len(some) > 1 else some[0]
 
 
-def _as_they_come(readers: dict[str, Iterator[Arrival]], pause: float | None) -> Iterator[Brought]:
-    come: Queue[tuple[str, Arrival | Ended | BaseException]] = Queue(_AHEAD)
+def _as_they_come(readers: dict[str, Iterator[Arrival]], pause: float | None, most: int) -> Iterator[Brought]:
+    come: Queue[tuple[str, Arrival | Ended | BaseException]] = Queue(max(_AHEAD, most))
 
     def read(name: str, reader: Iterator[Arrival]) -> None:
         try:
@@ -116,16 +119,27 @@ def _as_they_come(readers: dict[str, Iterator[Arrival]], pause: float | None) ->
     for name, reader in readers.items():
         Thread(target=read, args=(name, reader), daemon=True).start()
     going = len(readers)
+    ahead: list[tuple[str, Arrival | Ended | BaseException]] = []
     while going:
         try:
-            name, brought = come.get(timeout=pause)
+            name, brought = ahead.pop() if ahead else come.get(timeout=pause)
         except Empty:
             yield "", None
             continue
         if isinstance(brought, BaseException):
             raise brought
-        going -= isinstance(brought, Ended)
-        yield name, brought
+        if isinstance(brought, Ended):
+            going -= 1
+            yield name, brought
+            continue
+        some = [brought]
+        while len(some) < most and not come.empty():
+            also, more = come.get()
+            if also != name or not isinstance(more, Arrival):
+                ahead.append((also, more))
+                break
+            some.append(more)
+        yield name, some if len(some) > 1 else brought
 
 
 def _read(name: str, source: Source, idle: float | None, receptions: dict[str, Reception]) -> Iterator[Arrival]:

@@ -53,10 +53,10 @@ class LiveView:
             if order is not None:
                 self._marks[number][order] = change.kind, now
 
-    def arrived(self) -> None:
-        """A change has been taken in."""
-        self.count += 1
-        self._times.append(monotonic())
+    def arrived(self, changes: int) -> None:
+        """So many changes have been taken in."""
+        self.count += changes
+        self._times.extend([monotonic()] * changes)
 
     def draw(self, last: bool = False) -> None:
         """A new picture, if it is time for one."""
