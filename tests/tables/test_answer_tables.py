@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+import duckdb
+import pyarrow
 import pytest
 from command import xcast
 from databases import KINDS, postgres, rows
@@ -22,7 +26,8 @@ from databases import KINDS, postgres, rows
 from xstreamcast import XStreamError, continuous, query
 from xstreamcast.model.change import Change, Fill, Remove, Replace
 from xstreamcast.run.continuous.query import ContinuousQuery
-from xstreamcast.tables.database import open_database, table_of
+from xstreamcast.tables.answer_table import AnswerTable, RowChange
+from xstreamcast.tables.database import Database, open_database, table_of
 
 pytestmark = pytest.mark.xdist_group("postgres")
 CHEAP = 'for $b in stream("s")//book where $b/price < 50 order by number($b/price) return $b'
@@ -210,6 +215,36 @@ def test_a_key_that_is_not_one_writes_nothing(server: str, tmp_path: Path) -> No
             assert rows(sink.table.database, table_of(name)[1]) == [("1", "1"), ("2", "2")]
 
 
+def test_rows_that_were_written_leave_memory_within_a_transaction(tmp_path: Path) -> None:
+    # A view of an Arrow table that is made in a transaction is kept until it ends, also when it was dropped.
+    table = AnswerTable(f"duckdb:///{tmp_path}/d#t", about="")
+    lot = 1_000 * 1_000
+    most = 0
+    with closing(table), table.transaction({}):
+        for first in range(1, 20_001, 1_000):
+            table.write(RowChange(row, f"{row:020}", {"a": "x" * 1_000}) for row in range(first, first + 1_000))
+            most = max(most, pyarrow.total_allocated_bytes())
+        assert table.database.execute("SELECT count(*) FROM t") == [(20_000,)]
+    assert most < 5 * lot
+
+
+def test_duckdb_has_a_bounded_memory_which_the_url_may_say(tmp_path: Path) -> None:
+    def limit(database: Database) -> str:
+        ((found,),) = database.execute("SELECT current_setting('memory_limit')")
+        return str(found)
+
+    with closing(open_database(f"duckdb:///{tmp_path}/d")) as database:
+        assert limit(database) == "244.1 MiB"
+        with duckdb.connect(f"{tmp_path}/d") as beside:  # the program's own connection to the same file
+            assert beside.execute("SELECT 1").fetchall() == [(1,)]
+    with closing(open_database(f"duckdb:///{tmp_path}/d?memory_limit=1GiB")) as database:
+        assert limit(database) == "1.0 GiB"
+    for wrong in ("memory_limit=much", "memory_limit=", "memory=1GB"):
+        with pytest.raises(XStreamError, match="XSC0156") as failure:
+            open_database(f"duckdb:///{tmp_path}/d?{wrong}")
+        assert "memory_limit=1GB" in (failure.value.hint or "")
+
+
 # --------------------------------------------------------------------------------------------------- commands
 
 
@@ -231,9 +266,9 @@ def killed_when(running: subprocess.Popen[bytes], is_so: Callable[[], bool]) -> 
 def position(url: str, table: str, of: str) -> int:
     """How far a table is; 0 if there is none yet."""
     try:
-        database = open_database(url)
-    except XStreamError:
-        return 0  # DuckDB: it is in the hands of another
+        database = open_database(_copied(url))
+    except (XStreamError, OSError):
+        return 0
     try:
         found = database.execute("SELECT position FROM xcast_tables WHERE name = ?", (table,))
     except XStreamError:
@@ -241,6 +276,19 @@ def position(url: str, table: str, of: str) -> int:
     finally:
         database.close()
     return int(json.loads(found[0][0]).get(of, 0)) if found else 0
+
+
+def _copied(url: str) -> str:
+    """The URL of a copy of DuckDB's file and its log: the file itself is in the hands of one process."""
+    if not url.startswith("duckdb:///"):
+        return url
+    file = Path(url.removeprefix("duckdb:///"))
+    copy = file.with_name(f"copy-{file.name}")
+    for end in (".wal", ""):
+        Path(f"{copy}{end}").unlink(missing_ok=True)
+        if Path(f"{file}{end}").exists():
+            shutil.copyfile(f"{file}{end}", f"{copy}{end}")
+    return f"duckdb:///{copy}"
 
 
 def reached(url: str, table: str, of: str, least: int) -> bool:
@@ -265,11 +313,11 @@ def documents(folder: Path, count: int, records: int) -> dict[int, tuple[int, st
     return state
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_feed_that_is_killed_twice_fills_the_table_all_the_same(kind: str, tmp_path: Path, server: str) -> None:
     state = documents(tmp_path / "in", 30, 400)
     name = f"fed{os.getpid()}"
-    url = server if kind == "postgresql" else f"sqlite:///{tmp_path}/fed.db"
+    url = server if kind == "postgresql" else f"{kind}:///{tmp_path}/fed.db"
     ask = (
         "feed", "/list/r", tmp_path / "in", "--key", "@id", "--removed", "/list/gone", "--state", tmp_path / "state",
         "--table", f"{url}#{name}", "--columns", "@id as xs:integer, v as xs:integer, t", "--table-key", "id",
@@ -284,7 +332,7 @@ def test_a_feed_that_is_killed_twice_fills_the_table_all_the_same(kind: str, tmp
     assert {id: (v, t) for id, v, t in rows(url, name)} == state
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_watch_that_is_killed_goes_on_to_the_same_table(kind: str, tmp_path: Path, server: str) -> None:
     documents(tmp_path / "in", 12, 60)
     stream = tmp_path / "stream"
@@ -294,7 +342,7 @@ def test_a_watch_that_is_killed_goes_on_to_the_same_table(kind: str, tmp_path: P
     )  # fmt: skip
     assert told.code == 0
     name = f"watched{os.getpid()}"
-    url = server if kind == "postgresql" else f"sqlite:///{tmp_path}/watched.db"
+    url = server if kind == "postgresql" else f"{kind}:///{tmp_path}/watched.db"
     text = 'for $r in stream("s")//r where $r/v > 300 return <big id="{$r/@id}">{$r/v}</big>'
     columns = "@id as xs:integer, v as xs:integer"
     ask = ("watch", text, "--stream", f"s={stream}", "--table", f"{url}#{name}", "--columns", columns)

@@ -26,7 +26,8 @@ def test_tables_equal_the_state_that_a_script_by_hand_finds(tmp_path: Path) -> N
         assert pubmed.differing(pubmed.from_postgres(url), state) == 0
         assert pubmed.fed(tmp_path / "in", tmp_path / "state", url, []).killed == 0  # nothing is new
         assert pubmed.differing(pubmed.from_postgres(url), state) == 0
-    pubmed.fed(tmp_path / "in", tmp_path / "other", f"duckdb:///{tmp_path}/t.duckdb", [])
+    cost = pubmed.fed(tmp_path / "in", tmp_path / "other", f"duckdb:///{tmp_path}/t.duckdb", [2, 5])
+    assert cost.killed == 2
     pubmed.to_parquet(tmp_path / "t.duckdb", tmp_path / "t.parquet")
     assert pubmed.differing(pubmed.from_parquet(tmp_path / "t.parquet"), state) == 0
 

@@ -1,7 +1,7 @@
 """Databases that hold a table of an answer: one connection, rows replaced and deleted by their number, one transaction.
 
     sqlite:///folder/file.db#books      sqlite:file.db#books
-    duckdb:///folder/file.duckdb#books  duckdb:file.duckdb#books
+    duckdb:///folder/file.duckdb#books  duckdb:file.duckdb#books  duckdb:///file.duckdb?memory_limit=1GB#books
     postgresql://user@host/database#books
 
 What differs between them is here and in :mod:`~xstreamcast.tables.database_duckdb` and

@@ -1,16 +1,24 @@
-"""DuckDB: rows go in as Arrow tables, many at once."""
+"""DuckDB: rows go in as Arrow tables, many at once, in bounded memory.
+
+DuckDB keeps the blocks that it has read and written until its ``memory_limit``, which by itself is most of the machine:
+the process would grow with the table. Here it is :data:`MEMORY_LIMIT`, or what the URL says:
+``duckdb:///file.duckdb?memory_limit=1GB#books``. What does not fit goes to ``file.duckdb.tmp``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
+from urllib.parse import parse_qsl
 
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.tables.batches import array_of, needed
 from xstreamcast.tables.database import JSON, NOTHING, quoted, refused
 from xstreamcast.tables.kinds import DECIMAL, STRING, Kind
 
+MEMORY_LIMIT: Final = "256MB"
 _STAGED: Final = "xcast_staged"
+"""The name of the argument of :meth:`DuckDB._about_rows`, by which statements mean it."""
 
 
 class DuckDB:
@@ -24,13 +32,26 @@ class DuckDB:
         NOTHING: "VARCHAR",
     }  # fmt: skip
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, address: str) -> None:
         module = needed("duckdb", "tables")
         self.error = module.Error
+        path, _, said = address.partition("?")
+        options = {"memory_limit": MEMORY_LIMIT, **dict(parse_qsl(said, keep_blank_values=True))}
+        for name in options:
+            if name != "memory_limit":
+                hint = "duckdb:///file.duckdb?memory_limit=1GB#table"
+                raise error("XSC0156", f"a table of DuckDB's has no option {name}", hint=hint)
         try:
             self.connection = module.connect(path)
         except module.Error as fault:
             raise error("XSC0156", f"{path}: {fault}", hint="does the folder exist? is it open elsewhere?") from None
+        try:
+            # Not by connect(config=): the program could then not open the file itself, beside this connection.
+            self.connection.execute("SET memory_limit = ?", [options["memory_limit"]])
+        except module.Error as fault:
+            self.connection.close()
+            hint = "a number and a unit: ?memory_limit=1GB"
+            raise error("XSC0156", f"{path}: {str(fault).splitlines()[0]}", hint=hint) from None
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         try:
@@ -53,13 +74,15 @@ class DuckDB:
         kinds = [STRING if kind in (JSON, NOTHING) else Kind(kind) for kind in columns.values()]
         lists = [[row[at] for row in rows] for at in range(len(columns))]
         arrays = [array_of(each, kind, name) for each, kind, name in zip(lists, kinds, columns, strict=True)]
-        self.connection.register(_STAGED, arrow.table(dict(zip(columns, arrays, strict=True))))
+        self._about_rows(sql, arrow.table(dict(zip(columns, arrays, strict=True))))
+
+    def _about_rows(self, sql: str, xcast_staged: Any) -> None:
+        """A statement about an Arrow table, which DuckDB finds by the name of the argument: one that is registered is
+        kept until the transaction ends, and with it every row of the document."""
         try:
             self.connection.execute(sql)
         except self.error as fault:
             raise self.failed(fault) from None
-        finally:
-            self.connection.unregister(_STAGED)
 
     def widen(self, table: str, column: str, before: str, after: str) -> None:
         name = quoted(column)
