@@ -34,7 +34,7 @@ def _no_resource(uri: str, encoding: str | None) -> str:
     raise error("FOUT1170", f"no text resource at {uri}", hint="the network is not read")
 
 
-def _no_function(name: QName, arity: int) -> FunctionItem | None:
+def _no_function(context: DynamicContext, name: QName, arity: int) -> FunctionItem | None:
     return None
 
 
@@ -76,7 +76,7 @@ class DynamicContext:
         uri_collections: Callable[[str | None], list[str]] = _no_collection,
         environment: Mapping[str, str] | None = None,
         resources: Callable[[str, str | None], str] = _no_resource,
-        functions: Callable[[QName, int], FunctionItem | None] = _no_function,
+        functions: Callable[[DynamicContext, QName, int], FunctionItem | None] = _no_function,
     ) -> None:
         self.static = static
         self.moment = now

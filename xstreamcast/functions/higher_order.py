@@ -14,7 +14,7 @@ from xstreamcast.model.function import Array, FunctionItem
 
 @function("fn:function-lookup", "xs:QName, xs:integer", "function(*)?", focus=True)
 def function_lookup(context: DynamicContext, name: QName, arity: int) -> FunctionItem | None:
-    own = context.functions(name, arity)
+    own = context.functions(context, name, arity)
     if own is not None:
         return own
     entry = lookup(name.uri, name.local, arity)

@@ -68,10 +68,11 @@ class EvaluationContext(DynamicContext):
     """The dynamic context of one evaluation.
 
     Generated code gets it without a focus; ``initial`` is the same with the context item. ``given`` are the values
-    of external variables, ``globals`` those of the prolog's variables once computed.
+    of external variables, ``globals`` those of the prolog's variables once computed. A context does not refer to
+    itself, so that an evaluation's documents leave memory with it and not when Python next looks for cycles.
     """
 
-    __slots__ = ("_statics", "given", "given_item", "globals", "initial", "program", "stream")
+    __slots__ = ("_initial", "_statics", "given", "given_item", "globals", "program", "stream")
 
     def __init__(
         self,
@@ -88,8 +89,27 @@ class EvaluationContext(DynamicContext):
         self.globals: dict[VarName, Any] = {}
         self.stream = stream
         self.program = program
-        self.initial: EvaluationContext = self
+        self._initial: EvaluationContext | None = None
         self._statics: dict[int, EvaluationContext] = {}
+
+    @property
+    def initial(self) -> EvaluationContext:
+        """The context that the query starts with: it has a focus if there is a context item."""
+        return self if self._initial is None else self._initial
+
+    def begin(self, item: Item | None) -> None:
+        """The context item is known."""
+        self._initial = None
+        if item is not None:
+            made = self.focused(item, 1, 1)
+            made._initial = None
+            self._initial = made
+
+    def unfocused(self) -> EvaluationContext:
+        """The same evaluation as the bodies of the query's own functions see it."""
+        made = self._copy()
+        made.static, made.item, made.position, made.size = self.program.static, None, 0, 0
+        return made
 
     def _copy(self) -> EvaluationContext:
         made = EvaluationContext.__new__(EvaluationContext)
@@ -97,6 +117,7 @@ class EvaluationContext(DynamicContext):
             setattr(made, slot, getattr(self, slot))
         for slot in EvaluationContext.__slots__:
             setattr(made, slot, getattr(self, slot))
+        made._initial = self.initial
         return made
 
     def focused(self, item: Item, position: int, size: int) -> EvaluationContext:
@@ -116,8 +137,8 @@ class EvaluationContext(DynamicContext):
         if made is None:
             made = self._copy()
             made.static = static
-            made.initial = self.initial._copy()
-            made.initial.static = static
+            made._initial = self.initial._copy()
+            made._initial.static = static
             self._statics[id(static)] = made
         return made
 
@@ -180,9 +201,8 @@ class Executable:
     def run(self, ctx: EvaluationContext) -> Iterator[Item]:
         """The items of the result, computed as they are asked for."""
         try:
-            ctx.functions = lambda name, arity: self.function(ctx, name, arity)
-            item = self.names["default_item"](ctx)
-            ctx.initial = ctx.focused(item, 1, 1) if item is not None else ctx
+            ctx.functions = self.function
+            ctx.begin(self.names["default_item"](ctx))
             yield from self.names["main"](ctx)
         except XStreamError as failure:
             self.places.locate(failure)
@@ -203,10 +223,11 @@ class Executable:
         except RecursionError:
             raise too_deep() from None
 
-    def function(self, ctx: EvaluationContext, name: QName, arity: int) -> FunctionItem | None:
+    def function(self, ctx: DynamicContext, name: QName, arity: int) -> FunctionItem | None:
         """The query's own function of a name, as a value."""
         maker = self.program.functions.get((name.uri, name.local, arity))
         if maker is None:
             return None
-        made: FunctionItem = self.names[maker](ctx)
+        assert isinstance(ctx, EvaluationContext)
+        made: FunctionItem = self.names[maker](ctx.unfocused())
         return made
