@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from xstreamcast.model.atomic import QName
+from xstreamcast.model.build import TreeBuilder
+from xstreamcast.model.serialise import serialise
+from xstreamcast.model.tree import Node
 from xstreamcast.run.query import query
 
 DOC = "<r><p n='1'>one</p><p/><p n='&lt;3'>a<b>x</b>c</p></r>"
@@ -51,3 +57,30 @@ def test_a_nested_element_has_declared_namespaces_in_scope_but_not_those_of_name
               <e xmlns:d="urn:d" a:x="1"><n/>{ <c/> }<a:m><b:k/></a:m></e>/descendant::*/
               (local-name() || ":" || string-join(sort(in-scope-prefixes(.)), " "))"""
     assert query(text).to_list() == ["n:d xml", "c:a d xml", "m:a d xml", "k:b d xml"]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"indent": True},
+        {"encoding": "us-ascii"},
+        {"cdata_section_elements": (QName("", "b"),)},
+        {"method": "xhtml"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("texts", [("1", "2", "3"), ("<&>", "50 %", "é]]>"), ("", "x", ""), ("a\nb", "\r", "%s")])
+def test_an_element_with_many_parts_of_a_known_form_is_written_as_any(
+    texts: tuple[str, ...], parameters: dict[str, Any]
+) -> None:
+    inside = "<a>{string($t[1])}</a><b>{string($t[2])}</b><c><d>{string($t[3])}</d><e>x</e></c>"
+    text = f"<all>{{ for $n in 1 to 3 return (<row n='{{$n}}'>{inside}</row>, <row>{inside}</row>) }}</all>"
+    (element,) = query(text, variables={"t": list(texts)}).items()
+    assert isinstance(element, Node)
+    assert element.tree.forms, "the tree knows the forms of its parts"
+    builder = TreeBuilder()
+    builder.copy(element)
+    copy = builder.finish()
+    assert not copy.forms, "a copy does not"
+    assert serialise([element], **parameters) == serialise([copy.root], **parameters)

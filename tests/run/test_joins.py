@@ -10,6 +10,7 @@ from xstreamcast.model.tree import Node
 from xstreamcast.run.query import query
 from xstreamcast.run.runtime import environment
 from xstreamcast.run.runtime.indexes import RangeIndex, ValueIndex
+from xstreamcast.run.runtime.shapes import Filled, Shape
 
 N = 60
 
@@ -125,3 +126,40 @@ def test_a_join_with_several_values_on_both_sides_finds_an_item_once() -> None:
     text = "for $a in //a for $b in //b where $a/k = $b/k return $b/@n/string()"
     document = "<r><a><k>1</k><k>2</k></a><b n='x'><k>2</k><k>1</k></b><b n='y'><k>3</k></b></r>"
     assert query(text, context=document).to_list() == ["x"]
+
+
+_KEYS = "for $k in ('p0', 'p3', 'p0', 'p0') return <all>{ for $s in //s where $s/@by = $k return ELEMENT }</all>"
+
+
+@pytest.mark.parametrize(
+    ("element", "elements_made"),
+    [
+        ("<sale by='{$s/@by}'><q>{$s/q/text()}</q></sale>", "each item once"),
+        ("<sale><q>{$s/q/text()}</q>{$k}</sale>", "each match"),
+        ("<sale>{$s/q/text()}{count($s/preceding-sibling::s)}</sale>", "each item once"),
+        ("<sale>{string(current-date() eq current-date()), string($s/@price)}</sale>", "each item once"),
+        ("<sale>{local:f($s)}</sale>", "no shape"),
+    ],
+)
+def test_what_depends_on_a_joined_item_alone_is_computed_once(
+    element: str, elements_made: str, document: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled = 0
+    before = Shape.filled
+
+    def counting(self: Shape, *texts: str) -> Filled:
+        nonlocal filled
+        filled += 1
+        return before(self, *texts)
+
+    monkeypatch.setattr(Shape, "filled", counting)
+    prolog = "declare function local:f($s) { $s/q/text() }; "
+    text = prolog + _KEYS.replace("ELEMENT", element)
+    joined = query(text, context=document).serialise()
+    assert Watched.built == 1
+    items = {key: joined.split("<all>")[at].count("<sale") for at, key in ((1, "p0"), (2, "p3"))}
+    assert all(items.values())
+    matches = 3 * items["p0"] + items["p3"]
+    assert filled == {"each item once": items["p0"] + items["p3"], "each match": matches, "no shape": 0}[elements_made]
+    loops = text.replace("$s/@by = $k", "deep-equal(string($s/@by), $k)")
+    assert query(loops, context=document).serialise() == joined

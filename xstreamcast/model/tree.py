@@ -106,6 +106,7 @@ class Tree:
         "base_uri",
         "document_uri",
         "dtd",
+        "forms",
         "kind",
         "lifespans",
         "name",
@@ -132,6 +133,8 @@ class Tree:
         self.namespaces: dict[int, dict[str, str]] = {}
         # element row -> its lifespan, where a projection clipped it: the attributes cannot say that an end is closed
         self.lifespans: dict[int, Interval] = {}
+        # element row -> a tree that has the same columns as this element, but for values; it need not be noted
+        self.forms: dict[int, Tree] = {}
         # where regions of a stream were put in, in document order
         self.seams = NO_SEAMS
         self.base_uri = base_uri
@@ -149,7 +152,7 @@ class Tree:
         tree = cls.__new__(cls)
         tree.kind, tree.name, tree.prefix, tree.up, tree.size, values = columns
         tree.value = list(values)
-        tree.namespaces, tree.lifespans, tree.dtd, tree._positions = {}, {}, {}, {}
+        tree.namespaces, tree.lifespans, tree.dtd, tree.forms, tree._positions = {}, {}, {}, {}, {}
         tree.base_uri, tree.document_uri = base_uri, None
         tree._keys = tree._ids = tree.octets = None
         tree.seams = NO_SEAMS

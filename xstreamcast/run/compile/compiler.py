@@ -66,6 +66,7 @@ class Compiler:
         self.functions: dict[tuple[str, str, int], Any] = {}
         self.globals: dict[VarName, Any] = {}
         self.no_joins: dict[int, ast.Expr] = {}  # keys by which a join was tried in vain
+        self.indexed: dict[str, int] = {}  # items that an index gives, of a loop at this level: the same ones again
         self._contexts: dict[tuple[int, int], str] = {}
         self.versions = "0"  # the name of the number of versions, inside #[ ]
         self.nesting = Nesting()

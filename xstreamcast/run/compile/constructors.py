@@ -11,7 +11,7 @@ from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.nesting import Nesting
 from xstreamcast.run.compile.paths import at_most_one
 from xstreamcast.run.compile.scope import Scope
-from xstreamcast.run.compile.shapes import has_shape, shaped
+from xstreamcast.run.compile.shapes import add_shaped, has_shape, shaped
 from xstreamcast.run.compile.styles import build, value
 from xstreamcast.run.compile.values import Rep, Type, Val, one, opt, row
 
@@ -72,8 +72,7 @@ def element_build(c: Compiler, e: ast.DirectElement, scope: Scope, builder: str)
     out = c.out
     around, c.nesting = c.nesting, Nesting()
     if has_shape(e, scope) and not around.implied:
-        shape, texts = shaped(c, e, scope)
-        out.line(f"{shape}.add_to({builder}{', ' if texts else ''}{texts})")
+        add_shaped(c, e, scope, builder)
         return
     name = e.name
     prefix = intern_prefix(name.prefix) if name.prefix else 0

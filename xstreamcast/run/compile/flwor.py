@@ -137,6 +137,7 @@ class _Writer:
                 if self.bulk is not None and not rest and self.bulk(join):
                     return
                 item = out.fresh()
+                c.indexed[item] = join.level
                 with out.loop(f"for {item} in {join.matches()}:"):
                     self.run(rest, c.declare(scope, (clause.var, one(item, join.type))))
                 return

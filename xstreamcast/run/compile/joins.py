@@ -29,6 +29,8 @@ class Join:
     probe: str
     op: str
     type: Type
+    level: int
+    """How many of the open loops the indexed side depends on."""
 
     def matches(self) -> str:
         """Source text of the matching items, in order."""
@@ -153,7 +155,7 @@ def _write(c: Compiler, source: ast.Expr, var: ast.Name | None, split: _Split, s
         c.no_joins[id(split.key)] = split.key
         return None
     out.lines.extend(lines)
-    return Join(own or ("", ""), None, index, probe, MIRRORED[split.op], c.joined(types))
+    return Join(own or ("", ""), None, index, probe, MIRRORED[split.op], c.joined(types), level)
 
 
 def _level_without(c: Compiler, e: ast.Expr, own: VarName | None, scope: Scope) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT, intern
@@ -61,6 +64,51 @@ def shaped(c: Compiler, e: ast.DirectElement, scope: Scope) -> tuple[str, str]:
     texts: list[str] = []
     _write(c, e, scope, events, texts)
     return c.out.constant(Shape(tuple(events), scope.static.base_uri)), ", ".join(texts)
+
+
+def add_shaped(c: Compiler, e: ast.DirectElement, scope: Scope, builder: str) -> None:
+    """Write an element that has a shape into the content of another."""
+    out = c.out
+    item = _indexed(c, e, scope)
+    if item is None:
+        shape, texts = shaped(c, e, scope)
+        out.line(f"{shape}.add_to({builder}{', ' if texts else ''}{texts})")
+        return
+    # An index gives an item whenever its key is asked for: what depends on the item alone is computed once.
+    cell, filled = c.hoisted(c.indexed[item]), out.fresh()
+    out.line(f"if {cell}[0] is None: {cell}[0] = {{}}")
+    out.line(f"{filled} = {cell}[0].get(id({item}))")
+    with out.sealed(), out.block(f"if {filled} is None:"):
+        shape, texts = shaped(c, e, scope)
+        out.line(f"{filled} = {cell}[0][id({item})] = {shape}.filled({texts})")
+    out.line(f"{shape}.add({builder}, {filled})")
+
+
+def _indexed(c: Compiler, e: ast.DirectElement, scope: Scope) -> str | None:
+    """The item of an index on which all that varies in an element depends, while the index is there."""
+    names = c.analysis.names(e)
+    own = [
+        name for name in sorted(names) if (var := scope.variables.get(name)) is not None and var.val.code in c.indexed
+    ]
+    if len(own) != 1 or not all(map(c.analysis.repeatable, _computed(e))):
+        return None
+    var = scope.variables[own[0]]
+    if var.frame is not c.frame or var.deferred is not None:
+        return None
+    others = {name: other for name, other in scope.variables.items() if name != own[0]}
+    level = c.level(e, replace(scope, variables=others))
+    return var.val.code if level <= c.indexed[var.val.code] else None
+
+
+def _computed(e: ast.DirectElement) -> Iterator[ast.Node]:
+    """What is computed in an element with a shape."""
+    for attribute in e.attributes:
+        yield from (part for part in attribute.value if not isinstance(part, ast.LiteralText))
+    for part in e.content:
+        if isinstance(part, ast.DirectElement):
+            yield from _computed(part)
+        elif not isinstance(part, ast.LiteralText):
+            yield part
 
 
 def _write(c: Compiler, e: ast.DirectElement, scope: Scope, events: list[Event], texts: list[str]) -> None:

@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import itemgetter
+from typing import Final
 
 from xstreamcast.model.build import TreeBuilder
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT
@@ -24,14 +25,24 @@ END: Event = (-1, 0)
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The rows of a shape with certain texts: ``pick`` takes their values from the texts, ``""`` and None."""
+    """The rows of a shape with certain texts: ``pick`` takes their values from the texts, ``""`` and None.
+
+    ``form`` is a tree with these columns, by which whoever writes elements of this form knows them.
+    """
 
     kind: bytearray
     name: array[int]
     prefix: array[int]
     up: array[int]
     size: array[int]
+    form: Tree
     pick: Callable[[tuple[str | None, ...]], tuple[str | None, ...]]
+
+
+Filled = tuple[tuple[str, ...], Columns, tuple[str | None, ...]]
+"""The texts of an element, the columns for them, and the values of its rows."""
+_NOTED: Final = 8
+"""Rows of an element whose form a tree remembers: it is written at once."""
 
 
 def _picker(places: list[int]) -> Callable[[tuple[str | None, ...]], tuple[str | None, ...]]:
@@ -66,7 +77,7 @@ class Shape:
         self._replay(builder, tuple(numbers))
         tree, empty, none = builder.finish(), len(there), len(there) + 1
         places = [none if value is None else int(value) if value else empty for value in tree.value]
-        return Columns(tree.kind, tree.name, tree.prefix, tree.up, tree.size, _picker(places))
+        return Columns(tree.kind, tree.name, tree.prefix, tree.up, tree.size, tree, _picker(places))
 
     def _replay(self, builder: TreeBuilder, texts: tuple[str, ...]) -> None:
         rest = iter(texts)
@@ -86,14 +97,23 @@ class Shape:
         columns = (found.kind, found.name, found.prefix, found.up, found.size, found.pick((*texts, "", None)))
         return Tree.of_columns(columns, self.base_uri)
 
+    def filled(self, *texts: str) -> Filled:
+        """The element as it can be added to any content, any number of times."""
+        found = self.columns(texts)
+        return texts, found, found.pick((*texts, "", None))
+
     def add_to(self, builder: ContentBuilder, *texts: str) -> None:
         """The element as content of the open one."""
+        self.add(builder, self.filled(*texts))
+
+    def add(self, builder: ContentBuilder, filled: Filled) -> None:
+        """An element that was :meth:`filled`, as content of the open one."""
         tree = builder.tree
+        texts, found, values = filled
         if tree.namespaces:  # a default namespace may have to be undone
             self._replay(builder, texts)
             builder.closed, builder.spaced = True, False
             return
-        found = self.columns(texts)
         row = len(tree.kind)
         tree.kind += found.kind
         tree.name += found.name
@@ -101,5 +121,7 @@ class Shape:
         tree.up += found.up
         tree.up[row] = row - builder.here
         tree.size += found.size
-        tree.value += found.pick((*texts, "", None))
+        tree.value += values
+        if len(values) >= _NOTED:
+            tree.forms[row] = found.form
         builder.closed, builder.spaced = True, False
