@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from xstreamcast.errors import XStreamError
+from xstreamcast.model.atomic import Item
+from xstreamcast.model.function import Map
 from xstreamcast.run.query import compile, query
 
 ITEMS = "<s>" + "".join(f"<i n='{n}'>{n % 7}</i>" for n in range(60)) + "</s>"
@@ -167,3 +169,83 @@ def test_arithmetic_on_nodes_is_that_on_their_numbers(text: str, value: str) -> 
 def test_arithmetic_on_nodes_fails_as_that_on_values(text: str, code: str) -> None:
     given = "<r><a>1</a><a>2</a><b>x</b><c>NaN</c><d>-INF</d><e>5</e></r>"
     assert failure(f"/r/({text})", given) == code
+
+
+@pytest.fixture
+def puts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The keys that were put into maps which others might see."""
+    seen: list[object] = []
+    before = Map.put
+
+    def put(self: Map, key: Item, value: list[Item]) -> Map:
+        seen.append(key)
+        return before(self, key, value)
+
+    monkeypatch.setattr(Map, "put", put)
+    return seen
+
+
+COUNT = "map:put($m, $i, ($m($i), 0)[1] + 1)"
+KARP = """declare function local:count($counts as map(*), $item as xs:string) as map(*) {
+  let $more := map:put($counts, $item, ($counts($item), 0)[1] + 1)
+  return
+    if (map:size($more) < 3) then $more
+    else map:merge(for $i in map:keys($more) where $more($i) > 1 return map:entry($i, $more($i) - 1))
+}; fold-left(("a", "b", "a", "c", "a", "d"), map { }, function($m, $i) { local:count($m, $i) })"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"fold-left((1, 2, 1), map {{ }}, function($m, $i) {{ {COUNT} }})", "map{1:2,2:1}"),
+        (f"fold-right((1, 2, 1), map {{ }}, function($i, $m) {{ {COUNT} }})", "map{1:2,2:1}"),
+        (f"fold-left((1, '1', 1.0, xs:double('NaN'), 1e0), map {{ }}, function($m, $i) {{ {COUNT} }})",
+         'map{1.0e0:3,"1":1,NaN:1}'),
+        (f"let $z := map {{ 1 : 5 }} return (fold-left((1, 2), $z, function($m, $i) {{ {COUNT} }}), $z)",
+         "map{1:6,2:1}\nmap{1:5}"),
+        ("fold-left(1 to 4, map { }, function($m, $i) {"
+         " if ($i mod 2 = 0) then $m else map:put($m, $i, map:size($m)) })",
+         "map{1:0,3:1}"),
+        ("fold-left(1 to 3, map { }, function($m as map(*), $i) as map(*) {"
+         " let $k := $i * 2 let $n := map:put($m, $k, map:keys($m)) return map:put($n, 'last', $n($k)) })",
+         'map{2:(),"last":(2,"last",4),4:(2,"last"),6:(2,"last",4)}'),
+        ("fold-left(0 to 2, map { }, function($m, $i) {"
+         " let $q := 6 div $i let $no := error() return if ($i = 0) then $m else map:put($m, $i, $q) })",
+         "map{1:6,2:3}"),
+        (KARP, 'map{"a":2,"d":1}'),
+    ],
+)  # fmt: skip
+def test_a_map_that_only_a_fold_can_see_is_changed_in_place(text: str, expected: str, puts: list[object]) -> None:
+    assert query(text).serialise(method="adaptive") == expected
+    assert puts == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("fold-left(1 to 2, map { }, function($m, $i) { map:put($m, $i, $m) })", "map{1:map{},2:map{1:map{}}}"),
+        ("fold-left(1 to 2, map { 'a' : 0 }, function($m, $i) {"
+         " let $n := map:put($m, 'a', $i) return map:put($n, 'b', $m('a')) })", 'map{"a":2,"b":1}'),
+        ("fold-left(1 to 2, map { 'a' : 0 }, function($m, $i) {"
+         " let $old := $m('a') let $n := map:put($m, 'a', $i) return map:put($n, 'b', $old) })", 'map{"a":2,"b":1}'),
+        ("fold-left(1 to 2, map { 'a' : 0 }, function($m, $i) { map:put($m, $i, function() { $m('a') }) }) ! ?1()",
+         "0"),
+        ("fold-left(1 to 2, map { }, function($m as map(xs:integer, xs:integer), $i) { map:put($m, $i, $i) })",
+         "map{1:1,2:2}"),
+        ("fold-left(1 to 2, map { }, function($m, $i) { map:put($m, $i, for $m in (7, 8) return $m) })",
+         "map{1:(7,8),2:(7,8)}"),
+        ("fold-left(1 to 2, map { 1 : 1 }, function($m, $i) {"
+         " map:put($m, $i, fold-left(5 to 6, $m, function($n, $k) { map:put($n, $k, 0) })) })",
+         "map{1:map{1:1,5:0,6:0},2:map{1:map{1:1,5:0,6:0},5:0,6:0}}"),
+    ],
+)  # fmt: skip
+def test_a_map_that_others_can_see_stays_as_it_is(text: str, expected: str, puts: list[object]) -> None:
+    assert query(text).serialise(method="adaptive") == expected
+    assert len(puts) >= 2
+
+
+def test_a_fold_that_fails_leaves_no_map_half_changed() -> None:
+    text = """let $z := map { 'a' : 1 } return (try {
+      fold-left(1 to 3, $z, function($m, $i) { map:put($m, 'a', if ($i = 3) then error() else $i) })
+    } catch * { 'failed' }, $z)"""
+    assert query(text).serialise(method="adaptive") == '"failed"\nmap{"a":1}'

@@ -40,6 +40,7 @@ class UserFunction:
     declared: t.SequenceType
     item: str  # the name of a constant: FunctionItem maker
     identity: bool = False  # it converts its argument, no more
+    declaration: ast.FunctionDecl | None = None  # None if it is of another module
 
     @property
     def result_rep(self) -> Rep:

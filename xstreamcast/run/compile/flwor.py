@@ -207,17 +207,17 @@ class _Writer:
             return False
         for clause in rest:
             if isinstance(clause, ast.LetClause):
-                if _once(clause.value, name):
+                if at_most_once(clause.value, name):
                     return True
             elif isinstance(clause, ast.WhereClause):
-                if _once(clause.condition, name):
+                if at_most_once(clause.condition, name):
                     return True
             elif isinstance(clause, ast.ForClause):
                 # What follows runs once per item; the source itself is evaluated once.
-                return _once(clause.source, name)
+                return at_most_once(clause.source, name)
             else:
                 return False
-        return _once(self.result, name)
+        return at_most_once(self.result, name)
 
     def where_clause(self, clause: ast.WhereClause, rest: list[ast.Clause], scope: Scope) -> None:
         with self.c.out.block(f"if {self.c.cond(clause.condition, scope)}:"):
@@ -386,19 +386,19 @@ _CLAUSES: dict[type[ast.Clause], Callable[[_Writer, Any, list[ast.Clause], Scope
 }
 
 
-def _once(e: ast.Node, name: VarName) -> bool:
+def at_most_once(e: ast.Node, name: VarName) -> bool:
     """Whether the use of a variable inside is evaluated at most once when the expression is."""
     if isinstance(e, ast.VarRef):
         return e.name.expanded == name
     if isinstance(e, (ast.InlineFunction, ast.Quantified, ast.TryCatch, ast.FLWOR)):
         return False
     if isinstance(e, ast.Filter):
-        return _once(e.base, name)
+        return at_most_once(e.base, name)
     if isinstance(e, (ast.Path, ast.SimpleMap)):
-        return _once(e.steps[0], name)
+        return at_most_once(e.steps[0], name)
     if isinstance(e, ast.AxisStep):
         return False
-    return any(_once(child, name) for child in children(e))
+    return any(at_most_once(child, name) for child in children(e))
 
 
 @each(ast.FLWOR)

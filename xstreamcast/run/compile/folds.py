@@ -2,6 +2,7 @@
 
     fold-left(E, Z, function($a, $i) { S })         a = Z; for i in E: a = S
 
+A map that only the loop can see is changed in place (:mod:`~xstreamcast.run.compile.owned`).
 The accumulator is held as one item where it can be seen to be one: the step is declared to give one, or gives one of
 the kind that it was given.
 """
@@ -17,6 +18,7 @@ from xstreamcast.model.namespaces import FN
 from xstreamcast.run.compile.calls import held, inline, library
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.expressions import each_once
+from xstreamcast.run.compile.owned import OwnedMap, any_map, called, gives_back
 from xstreamcast.run.compile.scope import Scope
 from xstreamcast.run.compile.types import sequence_type
 from xstreamcast.run.compile.values import ITEMS, Rep, Type, Val, one, static_type, union
@@ -99,10 +101,26 @@ class _Fold:
         self.name = c.out.fresh()
         self.start = c.out.slot()
         self.form = _form(zero)
+        self.owned = self._owned()
+        """The accumulator, if it is a map that is changed in place."""
+
+    def _owned(self) -> OwnedMap | None:
+        function, zero, param = self.function, self.zero, self.function.params[self.places[0]]
+        if zero.rep is not Rep.ONE or zero.type.kind != "map" or not (any_map(param.type) and any_map(function.result)):
+            return None
+        if function.params[self.places[1]].type is not None:
+            return None
+        own = param.name.expanded
+        if gives_back(function.body, own) or called(self.c, function.body, own, self.scope):
+            return OwnedMap(self.name, own)
+        return None
 
     def step(self, item: Val) -> None:
         """Write the body of the loop, in the first form of the accumulator that its own value fits."""
         out = self.c.out
+        if self.owned is not None:
+            self._change(self.owned, item)
+            return
         for form in self._forms():
             self.form = form
             functions = len(out.module)
@@ -116,6 +134,17 @@ class _Fold:
                 return
             del out.module[functions:]  # what was written for this form only
         raise AssertionError("any value can be held as a sequence")
+
+    def _change(self, owned: OwnedMap, item: Val) -> None:
+        """Write the body of a loop that changes a map of its own."""
+        c, body = self.c, self.function.body
+        accumulator, each = (self.function.params[place] for place in self.places)
+        inner = c.declare(self.scope, (accumulator.name, owned.val), (each.name, item))
+        if called(c, body, owned.own, self.scope):
+            assert isinstance(body, ast.FunctionCall)
+            owned.write_call(c, body, inner)
+        else:
+            owned.write(c, body, inner)
 
     def _forms(self) -> list[_Form]:
         own, declared = _form(self.zero), self.function.result
@@ -150,6 +179,9 @@ class _Fold:
         return made
 
     def result(self) -> Val:
+        if self.owned is not None:
+            self.c.out.fill(self.start, f"{self.name} = dict({self.zero.code}.entries())")
+            return self.c.bind(one(f"map_of_entries({self.name})", Type("map", 1, False)))
         self.c.out.fill(self.start, f"{self.name} = {self.form.code(self.c, self.zero)}")
         return self.form.named(self.name)
 

@@ -15,10 +15,16 @@ from xstreamcast.run.compile.values import INTEGER, ITEMS, Rep, Type, Val, one, 
 
 _KEY = t.SequenceType(t.TYPES["anyAtomicType"])
 _MAP = Type("map")
+OWNED = Type("owned map", 1, False)
+"""A dictionary that is to be a map: :mod:`~xstreamcast.run.compile.owned`."""
 
 
 def looked_up(c: Compiler, target: Val, key: ast.Expr, scope: Scope) -> Val | None:
     """``$map(key)``; None where it is not known to be one map."""
+    if target.type.kind == OWNED.kind:
+        asked = c.bind(c.convert(c.value(key, scope), _KEY, "the key of a map look-up"))
+        entry = c.out.fresh()
+        return seq(f"([] if ({entry} := {target.code}.get({_found(asked)})) is None else {entry}[1])", ITEMS)
     if target.rep is not Rep.ONE or target.type.kind != "map":
         return None
     target = c.bind(target)
@@ -41,12 +47,31 @@ def map_call(c: Compiler, local: str, args: tuple[ast.Expr, ...], scope: Scope) 
     return None if handler is None else handler(c, args, scope)
 
 
+def _owned(c: Compiler, e: ast.Expr, scope: Scope) -> str | None:
+    """The dictionary that a variable stands for."""
+    var = scope.variables.get(e.name.expanded) if isinstance(e, ast.VarRef) else None
+    return var.val.code if var is not None and var.deferred is None and var.val.type.kind == OWNED.kind else None
+
+
+def _found(key: Val) -> str:
+    """What stands for a key in a dictionary."""
+    if key.type.kind in ("string", "integer"):
+        return key.code
+    return f"{key.code} if type({key.code}) is str else same_key({key.code})"
+
+
 def _size(c: Compiler, args: tuple[ast.Expr, ...], scope: Scope) -> Val:
+    owned = _owned(c, args[0], scope)
+    if owned is not None:
+        return one(f"len({owned})", INTEGER)
     return one(f"{_argument(c, 'size', args[0], scope)}.size", INTEGER)
 
 
 def _keys(c: Compiler, args: tuple[ast.Expr, ...], scope: Scope) -> Val:
     entry = c.out.fresh()
+    owned = _owned(c, args[0], scope)
+    if owned is not None:
+        return seq(f"[{entry}[0] for {entry} in {owned}.values()]", Type("atomic"))
     return seq(f"[{entry}[0] for {entry} in {_argument(c, 'keys', args[0], scope)}.items()]", Type("atomic"))
 
 
@@ -62,11 +87,28 @@ def _argument(c: Compiler, local: str, e: ast.Expr, scope: Scope) -> str:
     return c.convert(c.value(e, scope), entry.params[0], f"argument 1 of map:{local}").code
 
 
+def put_owned(c: Compiler, owned: str, e: ast.FunctionCall, scope: Scope) -> None:
+    """``map:put`` to a dictionary, or a new one by ``map:merge``."""
+    if e.name.local == "merge":
+        c.out.line(f"{owned} = {_entries(c, e.args[0], scope)}")
+        return
+    key = c.bind(c.convert(c.value(e.args[1], scope), _KEY, "argument 2 of map:put"))
+    value = c.list(c.value(e.args[2], scope))
+    c.out.line(f"{owned}[{_found(key)}] = ({key.code}, {value})")
+
+
+def merged_entries(e: ast.Expr) -> bool:
+    """``for … return map:entry(k, v)``"""
+    return isinstance(e, ast.FLWOR) and _is_entry(e.result)
+
+
 def _merge(c: Compiler, args: tuple[ast.Expr, ...], scope: Scope) -> Val | None:
+    return one(f"map_of_entries({_entries(c, args[0], scope)})", _MAP) if merged_entries(args[0]) else None
+
+
+def _entries(c: Compiler, loop: ast.Expr, scope: Scope) -> str:
     """``map:merge(for … return map:entry(k, v))``: the entries go into one map at once, the first of a key stays."""
-    loop = args[0]
-    if not isinstance(loop, ast.FLWOR) or not _is_entry(loop.result):
-        return None
+    assert isinstance(loop, ast.FLWOR)
     out = c.out
     entries = out.fresh("d")
     out.line(f"{entries} = {{}}")
@@ -75,12 +117,11 @@ def _merge(c: Compiler, args: tuple[ast.Expr, ...], scope: Scope) -> Val | None:
         assert isinstance(result, ast.FunctionCall)
         key = c.bind(c.convert(c.value(result.args[0], inner), _KEY, "argument 1 of map:entry"))
         value = c.list(c.value(result.args[1], inner))
-        found = f"{key.code} if type({key.code}) is str else same_key({key.code})"
-        out.line(f"{entries}.setdefault({found}, ({key.code}, {value}))")
+        out.line(f"{entries}.setdefault({_found(key)}, ({key.code}, {value}))")
 
     with out.sealed():
         each_result(c, loop, scope, keep, lambda maps: out.line(f"merge_into({entries}, {c.list(maps)})"))
-    return one(f"map_of_entries({entries})", _MAP)
+    return entries
 
 
 def _is_entry(e: ast.Expr) -> bool:

@@ -90,7 +90,7 @@ def compile_module(module: ast.Module) -> Program:
     for part in modules:
         for declaration in part.prolog:
             if isinstance(declaration, ast.FunctionDecl):
-                declared.append((declaration, _declare_function(c, declaration), part))
+                declared.append((declaration, _declare_function(c, declaration, part is module), part))
             elif isinstance(declaration, ast.VariableDecl):
                 _declare_global(c, declaration)
     for function, user, part in declared:
@@ -127,7 +127,7 @@ def _static(module: ast.Module) -> StaticContext:
 # ------------------------------------------------------------------------------------------------------ functions
 
 
-def _declare_function(c: Compiler, declaration: ast.FunctionDecl) -> UserFunction:
+def _declare_function(c: Compiler, declaration: ast.FunctionDecl, own: bool) -> UserFunction:
     number = c.out.number()
     params = tuple(sequence_type(c, p.type) if p.type is not None else ANYTHING for p in declaration.params)
     result = sequence_type(c, declaration.result) if declaration.result is not None else ANYTHING
@@ -137,7 +137,10 @@ def _declare_function(c: Compiler, declaration: ast.FunctionDecl) -> UserFunctio
         and isinstance(declaration.body, ast.VarRef)
         and declaration.body.name.expanded == declaration.params[0].name.expanded
     )
-    user = UserFunction(declaration.name, f"U_{number}", params, static_type(result), result, f"W_{number}", identity)
+    user = UserFunction(
+        declaration.name, f"U_{number}", params, static_type(result), result, f"W_{number}", identity,
+        declaration if own else None,
+    )  # fmt: skip
     c.functions[(declaration.name.uri or "", declaration.name.local, len(params))] = user
     return user
 
