@@ -129,7 +129,7 @@ def query_command(
     lines: Annotated[bool, Option("--lines", help="One item per line.")] = False,
     indent: Annotated[bool, Option("--indent", help="Indent XML.")] = False,
     threads: Annotated[
-        int, Option(metavar="N", min=1, help="Scan large files, and unpack bz2, by so many threads.")
+        int, Option(metavar="N", min=1, help="Scan large files, and unpack bz2 and gz, by so many threads.")
     ] = 1,
     spool: Annotated[
         bool, Option("--spool", help="Keep a copy of a pipe while it runs, if the query must read it twice.")

@@ -166,7 +166,7 @@ def open_file(path: str | Path) -> BinaryIO:
 def open_input(source: Source, meter: Meter | None = None, threads: int = 1) -> BinaryIO:
     """Open a path, ``-`` for standard input, or an open binary file; gz, bz2, xz and zstd are known by first bytes.
 
-    ``threads``: so many unpack a bz2 file.
+    ``threads``: so many unpack a bz2 file, or the members of a gz file.
     """
     file = open_file(source) if isinstance(source, str | Path) else source
     own = isinstance(file, io.BufferedReader) and meter is None
@@ -176,6 +176,10 @@ def open_input(source: Source, meter: Meter | None = None, threads: int = 1) -> 
         from xstreamcast.scan.blocks import ParallelBz2
 
         return cast(BinaryIO, io.BufferedReader(ParallelBz2(peekable, threads), CHUNK))
+    if threads > 1 and head.startswith(b"\x1f\x8b"):
+        from xstreamcast.scan.members import ParallelGzip
+
+        return cast(BinaryIO, io.BufferedReader(ParallelGzip(peekable, threads), CHUNK))
     for magic, opener in _COMPRESSED:
         if head.startswith(magic):
             return opener(peekable)
