@@ -7,10 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-COLOURS: Final = {"xstreamcast": "#c2410c", "lxml": "#2563eb", "saxonche": "#15803d", "basex": "#7e22ce"}
+COLOURS: Final = {
+    "xstreamcast": "#c2410c",
+    "lxml": "#2563eb",
+    "saxonche": "#15803d",
+    "basex": "#7e22ce",
+    "in the paper": "#6b7280",
+}
 """The same for a tool in every plot."""
 
-_MARKS: Final = {"xstreamcast": "o", "lxml": "s", "saxonche": "^", "basex": "D"}
+_MARKS: Final = {"xstreamcast": "o", "lxml": "s", "saxonche": "^", "basex": "D", "in the paper": "x"}
 _GREY: Final = "#9ca3af"
 
 Series = Mapping[str, Sequence[float | None]]

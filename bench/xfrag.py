@@ -48,7 +48,7 @@ def run() -> list[Plot]:
         lines: dict[str, tuple[list[float], list[float]]] = {}
         for way, (order, assume) in WAYS.items():
             progress(f"xfrag {name} {way}")
-            told = _process(str(fragments(FACTOR, order)), path, assume)
+            told = process(str(fragments(FACTOR, order)), path, assume)
             lines[way] = told["along"], told["held"]
             same = "yes" if told["length"] == len(answer) else f"no: {told['length']} instead of {len(answer)}"
             counts = f"{told['opened']:,}", f"{told['skipped']:,}", f"{told['peak']:.0f}"
@@ -73,7 +73,7 @@ def _saxon(path: str, document: str) -> tuple[float, str]:
     return best, answer.split("?>", 1)[-1]
 
 
-def _process(stream: str, path: str, assume: str | None) -> dict[str, Any]:
+def process(stream: str, path: str, assume: str | None) -> dict[str, Any]:
     """A run in a process of its own, warm, whose memory nothing else is in."""
     import json
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import documents, peers
+from bench import documents, papers, peers, xcql
 from bench.__main__ import BENCHMARKS, main
 from bench.answers import normal, same
 from bench.cases import CASES, Case, find
@@ -101,10 +101,30 @@ def test_equal_figures_give_equal_plots(plot: Plot, tmp_path: Path) -> None:
 
 def test_an_unknown_benchmark_is_refused_with_the_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["bench", "nonesuch"])
-    with pytest.raises(SystemExit, match="no benchmark nonesuch; there are single_pass"):
+    with pytest.raises(SystemExit, match="no benchmark nonesuch; there are papers, single_pass"):
         main()
 
 
 def test_every_benchmark_is_a_module_with_a_run() -> None:
     folder = Path(peers.__file__).parent
     assert all("def run(" in (folder / f"{name}.py").read_text() for name in BENCHMARKS)
+
+
+def test_the_papers_tables_have_a_figure_in_every_cell() -> None:
+    for number, printed in papers.VLDB05.items():
+        assert find(f"xmark-{number}").printed.startswith(printed["120"].split()[0])
+        assert printed.keys() == papers.SIZES.keys()
+        assert all(len(row.split()) == 4 for row in printed.values())
+    for number, row in papers.ICDE08.items():
+        printed_there = find(f"icde08-{number}").printed
+        assert printed_there.startswith(f"{row[0]} s, ")
+        assert printed_there.endswith(row[-1])
+
+
+def test_the_methods_over_fragments_and_the_peers_memory_can_be_measured() -> None:
+    found = xcql.measured("5", 1.0)
+    assert found.same
+    assert list(found.methods) == ["CaQ", "QaC", "QaC+"]
+    times, held = papers._saxon_memory("//increase", str(documents.xmark(1.0)))
+    assert len(times) == len(held) > 0
+    assert max(held) > 0
