@@ -73,7 +73,7 @@ three times what SPEX took, is not repeated."""
 _WEBDB05_SAID: Final = """\
 The document has 23 MB there and here. The paper's figures are heap; ours are what the process has more than before the
 stream. The paper's claim holds here as well: to take in fragments needs a fraction of what the whole document needs. In
-MB we lose to XFrag, in query 1 most, where it kept nothing: here the answer stays known, for it may still change."""
+MB we lose to XFrag, most in query 1, where it needed no more than 2."""
 _SIGMOD04_SAID: Final = """\
 The paper says that "at higher loads" each method is an order of magnitude apart from the next; its milliseconds are
 lost in the text at hand. Here the methods are the paper's XQuery programs, run by Saxon, and do not show that: a filler
