@@ -11,6 +11,7 @@ from fixed_streams import STRUCTURE
 import xstreamcast
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
+from xstreamcast.generate import stock
 from xstreamcast.model.change import After, Change, Fill, Freeze, Hide, Remove, Replace
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.structure import parse_structure, write_structure
@@ -214,3 +215,18 @@ def test_what_must_be_told_again_is_kept_also_when_the_plan_is_another(seals: bo
     query.feed_many([Freeze(region=change.region) for change in reversed(changes)], "s")
     assert query.text() == "".join(f"<b><x>{number}</x></b>" for number in (2, 3, 4))
     assert (query.state()["streams"]["s"]["sealed"] > 0) == seals
+
+
+@pytest.mark.parametrize("text", ['count(stream("ticker")//stock)', 'stream("ticker")//stock/name'])
+def test_regions_in_the_content_of_one_that_is_let_go_of_go_with_it(text: str) -> None:
+    structure = parse_structure(stock.GENERATOR.structures["ticker"])
+    assert stock.GENERATOR.changes is not None
+    changes = [change for stream, change in stock.GENERATOR.changes(0.1, 1, 60) if stream == "ticker"]
+    assert any(isinstance(change, Replace) for change in changes), "regions in contents change"
+    query = xstreamcast.continuous(text, structures=structure, fixed="*")
+    query.feed_many(changes)
+    assert query.state()["streams"]["ticker"]["regions"] == 1  # the root
+    assert query.state()["streams"]["ticker"]["ignored"] > 0
+    whole = xstreamcast.continuous(text, structures=structure)
+    whole.feed_many([change for change in changes if isinstance(change, Fill)])
+    assert query.text() == whole.text()

@@ -107,9 +107,22 @@ class Fixing(Materialiser):
             if region is None or region.frozen or self.keeps_all:
                 continue
             if not any(number in live.holes or number in live.inlines for live in self.followers):
-                self.unkeep(region.current)
+                inside = self._inside(region)
+                self.kill("", region.current)  # with the regions in its content
                 del self.table["", number]
-                self.settled.add([number])
+                for one in (number, *inside):
+                    self.settled.add([one])
+
+    def _inside(self, region: Region) -> list[int]:
+        """The regions in the content of one, as far as they are in the table."""
+        found, waiting = [], [region]
+        while waiting:
+            for filling in waiting.pop().fillings():
+                for inner in filling.inline:
+                    around = [inner, *inner.before, *inner.after]
+                    found += [one.id for one in around if self.table.get(("", one.id)) is one]
+                    waiting += around
+        return found
 
     def all_settled(self, begin: int, end: int) -> bool:
         """Whether all regions from a number on, up to another, have come and gone, or are of no interest."""
