@@ -63,6 +63,9 @@ QUERIES = (
     """<all>{ for $b in stream("s")//b group by $k := string($b/c[1]) let $n := sum($b/x) order by $n, $k
     return <g k="{ $k }">{ $n }</g> }</all>""",
     'for $c in stream("s")//c return <c>{ $c/@vtFrom, $c/@vtTo, $c/text() }</c>',
+    '(max(stream("s")//b/@id), min(stream("s")//c))',
+    'for $s in stream("s")//s return <m n="{ $s/@n }">{ max($s/b/c), min($s/b/k/string()), count($s/b) }</m>',
+    'for $b in stream("s")//b group by $k := $b/k return <g k="{ $k }">{ max($b/@id), min($b/@id) }</g>',
     'for $b in stream("s")//b for $o in stream("s")//b[k = $b/k] return <p>{ $b/@id, $o/x/text() }</p>',
     'for $b in stream("s")//b return <n k="{ $b/k }">{ count(stream("s")//b[x = $b/x]), $b/c }</n>',
     'sum(for $c in stream("s")//c for $b in stream("s")//b where $b/c = $c return number($b/@id))',

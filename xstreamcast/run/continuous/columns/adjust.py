@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,10 +18,14 @@ from xstreamcast.model.atomic import Untyped
 from xstreamcast.model.convert import atomize
 from xstreamcast.model.names import ATTRIBUTE
 from xstreamcast.model.tree import Node
+from xstreamcast.operators.accumulators import Accumulator, accumulator_of, are_compared
+from xstreamcast.run.continuous.columns.roles import Refused
 from xstreamcast.run.continuous.display.written import Written, written_each
 
 if TYPE_CHECKING:
+    from xstreamcast.model.atomic import Item
     from xstreamcast.operators.aggregates import Aggregate
+    from xstreamcast.operators.state import State
     from xstreamcast.run.continuous.columns.rows import Outcome
     from xstreamcast.run.continuous.columns.table import RegionTable
     from xstreamcast.scan.vector import Longs
@@ -71,99 +75,106 @@ class Summed(Adjusted):
         """What all of them add up to."""
 
 
-class Counted(Summed):
-    """count, exists, empty: how many items each fragment has."""
+class Contributions:
+    """What outcomes of fragments add to an aggregate."""
 
-    def __init__(self) -> None:
+    def __init__(self, aggregate: Aggregate, fresh: Callable[[], State]) -> None:
+        self.aggregate = aggregate
+        self.fresh = fresh
+        self.nothing: Any = 0 if aggregate.counts else []
+        self._kind: type | None = None
+        """Of values that are compared: all are of one type."""
+
+    def accumulator(self) -> Accumulator:
+        return accumulator_of(self.aggregate, self.fresh)
+
+    def of(self, outcome: Outcome) -> Any:
+        """What an outcome adds; an :class:`XStreamError` if it cannot be added."""
+        if isinstance(outcome, XStreamError):
+            return outcome
+        if self.aggregate.counts:
+            return len(outcome)
+        return self._summed(outcome) if self.aggregate.undoes else self._compared(outcome)
+
+    def _summed(self, items: list[Item]) -> list[Item] | XStreamError:
+        if len(items) == 1 and type(items[0]) is Node and items[0].kind <= ATTRIBUTE:
+            value = items[0].string  # by far the most
+            if _NUMBER.fullmatch(value):
+                return [Untyped(value)]
+        try:
+            found = atomize(items)
+            if any(type(value) is not Untyped or not _NUMBER.fullmatch(value) for value in found):
+                Total(f"fn:{self.aggregate.name}").add_many(found)
+        except XStreamError as failure:
+            return failure
+        return found
+
+    def _compared(self, items: list[Item]) -> list[Item] | XStreamError:
+        try:
+            found = atomize(items)
+            if found:
+                self.fresh().add(found)
+        except XStreamError as failure:
+            return failure
+        if found and (not are_compared(found) or type(found[0]) is not (self._kind or type(found[0]))):
+            raise Refused("values of several types are compared")
+        self._kind = type(found[0]) if found else self._kind
+        return found
+
+
+class Reduced(Summed):
+    """count, exists, sum, avg, min, max …: what each fragment adds, and what all of them come to."""
+
+    def __init__(self, contributions: Contributions) -> None:
         super().__init__()
-        self.counts: dict[int, int] = {}
-        self._total = 0
+        self.contributions = contributions
+        self.added: dict[int, Any] = {}
+        self.accumulator = contributions.accumulator()
 
     def drop(self, fragments: Iterable[int]) -> None:
+        gone = []
         for f in fragments:
-            self._total -= self.counts.pop(f, 0)
             self.failed.pop(f, None)
+            if f in self.added:
+                gone.append(self.added.pop(f))
+        self.accumulator.adjust(gone, [])
 
     def put(self, fragments: list[int], outcomes: list[Outcome]) -> None:
-        counts, failed, total = self.counts, self.failed, self._total
-        for f, outcome in zip(fragments, outcomes, strict=True):
-            if failed:
-                failed.pop(f, None)
-            if isinstance(outcome, XStreamError):
-                failed[f] = outcome
-                outcome = []
-            new = len(outcome)
-            total += new - counts.get(f, 0)
-            counts[f] = new
-        self._total = total
-
-    def total(self) -> int:
-        return self._total
-
-    @property
-    def size(self) -> int:
-        return sum(map(bool, self.counts.values()))
-
-
-class Totalled(Summed):
-    """sum, avg: the values of each fragment, and their exact total."""
-
-    def __init__(self, aggregate: Aggregate) -> None:
-        super().__init__()
-        self.function = f"fn:{aggregate.name}"
-        self.values: dict[int, list[Any]] = {}
-        self._total = Total(self.function)
-
-    def drop(self, fragments: Iterable[int]) -> None:
-        gone = [value for f in fragments for value in self._taken(f)]
-        if gone:
-            self._total.remove_many(gone)
-
-    def _taken(self, f: int) -> list[Any]:
-        self.failed.pop(f, None)
-        return self.values.pop(f, [])
-
-    def put(self, fragments: list[int], outcomes: list[Outcome]) -> None:
-        values = self.values
+        added, failed, of = self.added, self.failed, self.contributions.of
         gone: list[Any] = []
         come: list[Any] = []
         for f, outcome in zip(fragments, outcomes, strict=True):
-            gone += values.get(f, ())
-            if self.failed:
-                self.failed.pop(f, None)
-            found = self._adding(f, outcome)
-            values[f] = found
-            come += found
-        if gone:
-            self._total.remove_many(gone)
-        self._total.add_many(come)
+            if f in added:
+                gone.append(added[f])
+            if failed:
+                failed.pop(f, None)
+            found = of(outcome)
+            if isinstance(found, XStreamError):
+                failed[f] = found
+                found = self.contributions.nothing
+            added[f] = found
+            come.append(found)
+        self.accumulator.adjust(gone, come)
 
-    def _adding(self, f: int, outcome: Outcome) -> list[Any]:
-        found = added(outcome, self.function)
-        if isinstance(found, XStreamError):
-            self.failed[f] = found
-            return []
-        return found
-
-    def total(self) -> Total | None:
-        return self._total if self._total.count else None
+    def total(self) -> Any:
+        return self.accumulator.summary
 
     @property
     def size(self) -> int:
-        return sum(map(bool, self.values.values()))
+        return sum(map(bool, self.added.values()))
 
 
 class Framed(Adjusted):
-    """Sums of each record around: ``frames`` has what the fragments in it add up to, ``owner`` whose a fragment is."""
+    """Sums of each record around: ``frames`` has what the fragments in it come to, ``owner`` whose a fragment is."""
 
-    def __init__(self, aggregate: Aggregate) -> None:
+    def __init__(self, contributions: Contributions) -> None:
         super().__init__()
-        self.counts = aggregate.counts
-        self.function = f"fn:{aggregate.name}"
+        self.contributions = contributions
         self.owner: dict[int, int] = {}
-        self.values: dict[int, Any] = {}
-        self.frames: dict[int, Any] = {}
+        self.added: dict[int, Any] = {}
+        self.frames: dict[int, Accumulator] = {}
         self.touched: dict[int, None] = {}
+        self._none = contributions.accumulator()
 
     def drop(self, fragments: Iterable[int]) -> None:
         self.put_in(list(fragments), None, None)
@@ -175,35 +186,23 @@ class Framed(Adjusted):
             if self.failed:
                 self.failed.pop(f, None)
             if f in self.owner:
-                differs.setdefault(self.owner.pop(f), ([], []))[0].append(self.values.pop(f))
+                differs.setdefault(self.owner.pop(f), ([], []))[0].append(self.added.pop(f))
             if outcomes is not None and owners is not None:
                 owner = self.owner[f] = owners[number]
-                found = self.values[f] = self._adding(f, outcomes[number])
+                found = self.contributions.of(outcomes[number])
+                if isinstance(found, XStreamError):
+                    self.failed[f] = found
+                    found = self.contributions.nothing
+                self.added[f] = found
                 differs.setdefault(owner, ([], []))[1].append(found)
         for frame, (gone, come) in differs.items():
-            self._adjust(frame, gone, come)
+            known = self.frames.get(frame)
+            if known is None:
+                known = self.frames[frame] = self.contributions.accumulator()
+            known.adjust(gone, come)
+            if not known.summary:
+                del self.frames[frame]
         self.touched.update(dict.fromkeys(differs))
-
-    def _adding(self, f: int, outcome: Outcome) -> Any:
-        if self.counts and not isinstance(outcome, XStreamError):
-            return len(outcome)
-        found = added(outcome, self.function)
-        if isinstance(found, XStreamError):
-            self.failed[f] = found
-            return 0 if self.counts else []
-        return found
-
-    def _adjust(self, frame: int, gone: list[Any], come: list[Any]) -> None:
-        if self.counts:
-            self.frames[frame] = self.frames.get(frame, 0) + sum(come) - sum(gone)
-            return
-        total = self.frames.get(frame)
-        if total is None:
-            total = self.frames[frame] = Total(self.function)
-        total.remove_many([value for values in gone for value in values])
-        total.add_many([value for values in come for value in values])
-        if not total.count:
-            del self.frames[frame]
 
     def take_touched(self) -> dict[int, None]:
         """The records whose sums are others."""
@@ -211,8 +210,8 @@ class Framed(Adjusted):
         return found
 
     def summary(self, frame: int) -> Any:
-        """What the fragments in a record add up to."""
-        return self.frames.get(frame, 0 if self.counts else None)
+        """What the fragments in a record come to."""
+        return self.frames.get(frame, self._none).summary
 
     def failure_in(self, frame: int) -> XStreamError | None:
         """The error of a fragment in a record."""
@@ -220,24 +219,7 @@ class Framed(Adjusted):
 
     @property
     def size(self) -> int:
-        return sum(map(bool, self.values.values()))
-
-
-def added(outcome: Outcome, function: str) -> list[Any] | XStreamError:
-    """The values that an outcome adds, or why they cannot be added."""
-    if isinstance(outcome, XStreamError):
-        return outcome
-    if len(outcome) == 1 and type(outcome[0]) is Node and outcome[0].kind <= ATTRIBUTE:
-        value = outcome[0].string  # by far the most
-        if _NUMBER.fullmatch(value):
-            return [Untyped(value)]
-    try:
-        found = atomize(outcome)
-        if any(type(value) is not Untyped or not _NUMBER.fullmatch(value) for value in found):
-            Total(function).add_many(found)
-    except XStreamError as failure:
-        return failure
-    return found
+        return sum(map(bool, self.added.values()))
 
 
 class Told(Summed):

@@ -20,7 +20,7 @@ from xstreamcast.lang.walk import descendants
 from xstreamcast.model.names import ELEMENT, name_local
 from xstreamcast.plan.algebra import Concat, Gather, Group, Reduce, Sort, Unit
 from xstreamcast.plan.decompose.splices import splices
-from xstreamcast.run.continuous.columns.adjust import Adjusted, Counted, Framed, Summed, Told, Totalled
+from xstreamcast.run.continuous.columns.adjust import Adjusted, Contributions, Framed, Reduced, Summed, Told
 from xstreamcast.run.continuous.columns.joined import Joined, check_group
 from xstreamcast.run.continuous.columns.keyed import GatheredRows, Keyed, SortedRows
 from xstreamcast.run.continuous.columns.layout import FILLINGS, TSID
@@ -106,6 +106,11 @@ class Columnar(Related):
             if isinstance(made, Joined):
                 yield made
 
+    def _contributions(self, code: UnitCode) -> Contributions:
+        reduction = code.unit.reduction
+        assert isinstance(reduction, Reduce)
+        return Contributions(reduction.aggregate, partial(self.state, code, reduction))
+
     def state(self, code: UnitCode, reduction: Reduction) -> State:
         return state_of(reduction, self.evaluation.context(code.program("items")), [], None)
 
@@ -158,9 +163,7 @@ class Columnar(Related):
         elif isinstance(unit.reduction, Gather):
             made = GatheredRows(self.tables[name], unit.reduction, self.static, code, self.evaluation)
         else:
-            assert isinstance(unit.reduction, Reduce)
-            aggregate = unit.reduction.aggregate
-            made = Counted() if aggregate.counts else Totalled(aggregate)
+            made = Reduced(self._contributions(code))
         home = roles.home.get(number, set())
         outer = next((one for one in route.outermost if number in route.inside(one)), None)
         if route.inside(number) or outer is not None:
@@ -169,8 +172,7 @@ class Columnar(Related):
                 raise Refused("records with loops inside are of several tags")
             (frame,) = frames
             if outer is not None:
-                assert isinstance(unit.reduction, Reduce)
-                made = Framed(unit.reduction.aggregate)
+                made = Framed(self._contributions(code))
             return _Followed(self, name, number, bit, made, home, frame, outer)
         return _Followed(self, name, number, bit, made, home)
 

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from xstreamcast.errors import XStreamError
-from xstreamcast.functions.total import Total
 from xstreamcast.model.collation import collation
 from xstreamcast.plan.algebra import Gather, Reduce, Sort
 from xstreamcast.run.continuous.adjust.collect import Sorting, SortKey, specs_of
-from xstreamcast.run.continuous.columns.adjust import Summed, added, texts_of
+from xstreamcast.run.continuous.columns.adjust import Contributions, Summed, texts_of
 from xstreamcast.run.continuous.columns.roles import Refused
 from xstreamcast.run.continuous.columns.rows import FrameProgram
 from xstreamcast.run.continuous.columns.table import RegionTable, without
@@ -266,7 +265,11 @@ class GatheredRows(Keyed):
         self.gather = gather
         self.width = len(gather.keys)
         self.collations = [collation(k.collation or static.default_collation, static.base_uri) for k in gather.keys]
-        self.aggregates = [c.reduction.aggregate for c in gather.columns if isinstance(c.reduction, Reduce)]
+        self.added = [
+            Contributions(column.reduction.aggregate, partial(self._fresh, number))
+            for number, column in enumerate(gather.columns)
+            if isinstance(column.reduction, Reduce)
+        ]
         self.sorting = None if gather.order is None else Sorting(specs_of(gather.order.keys, static))
         self.groups: dict[Hashable, _Group] = {}
         self.of: dict[int, list[Hashable]] = {}
@@ -292,7 +295,7 @@ class GatheredRows(Keyed):
             group = self.groups[known]
             _, values = group.rows.pop((n, number))
             for column, one in enumerate(values):
-                self._adjust(group, column, one, -1)
+                group.columns[column].adjust([one], [])
             if group.first == (n, number):
                 group.first = None
             if group.rows:
@@ -314,14 +317,6 @@ class GatheredRows(Keyed):
 
     def _rows_of(self, known: Hashable) -> list[Row]:
         return [(known, number) for number in range(self.lengths.get(known, 0))]
-
-    def _adjust(self, group: _Group, column: int, value: Any, sign: int) -> None:
-        if self.aggregates[column].counts:
-            group.columns[column] += sign * value
-        elif sign > 0:
-            group.columns[column].add_many(value)
-        else:
-            group.columns[column].remove_many(value)
 
     def put(self, fragments: list[int], outcomes: list[Outcome]) -> None:
         for n, outcome in zip(fragments, outcomes, strict=True):
@@ -352,18 +347,17 @@ class GatheredRows(Keyed):
     def _put_row(self, place: tuple[int, int], values: list[list[Item]]) -> Hashable:
         keys, known = tuple_keys(self.gather, self.collations, values)
         columns: list[Any] = []
-        for aggregate, items in zip(self.aggregates, values[self.width :], strict=True):
-            found: Any = len(items) if aggregate.counts else added(items, f"fn:{aggregate.name}")
+        for added, items in zip(self.added, values[self.width :], strict=True):
+            found = added.of(items)
             if isinstance(found, XStreamError):  # the body may not read it
                 raise Refused("a column of a group fails")
             columns.append(found)
         group = self.groups.get(known)
         if group is None:
-            fresh = [0 if one.counts else Total(f"fn:{one.name}") for one in self.aggregates]
-            group = self.groups[known] = _Group(keys, fresh)
+            group = self.groups[known] = _Group(keys, [added.accumulator() for added in self.added])
         group.rows[place] = keys, columns
         for column, value in enumerate(columns):
-            self._adjust(group, column, value, 1)
+            group.columns[column].adjust([], [value])
         group.fresh.append(place)
         self.dirty[known] = None
         return known
@@ -407,11 +401,8 @@ class GatheredRows(Keyed):
         for known in some:
             group = self.groups[known]
             values: list[Any] = [[] if key is None else [key] for key in group.values]
-            for number, aggregate in enumerate(self.aggregates):
-                total = group.columns[number]
-                if not aggregate.counts:
-                    total = total.copied() if total.count else None
-                values.append(aggregate.summaries.value(total, partial(self._fresh, number)))
+            for added, column in zip(self.added, group.columns, strict=True):
+                values.append(added.aggregate.summaries.value(column.summary, added.fresh))
             arguments.append(tuple(values))
         return self.body.outcomes(arguments)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from xstreamcast.model.structure import Structure
+from xstreamcast.operators.accumulators import accumulates
 from xstreamcast.plan.algebra import Concat, Gather, Group, Reduce, Sort, Strategy, Unit
 from xstreamcast.run.continuous.associate.reach import name_of, top_tags
 from xstreamcast.scan.tables import DEAD, DOCUMENT_STATE
@@ -61,11 +62,11 @@ def check_plan(plan: Plan) -> None:
 
 def check_unit(unit: Unit, inside: Iterable[Unit]) -> None:
     """Raise if a unit is one that columns do not follow."""
-    if isinstance(unit.reduction, Reduce) and not unit.reduction.aggregate.undoes:
+    if isinstance(unit.reduction, Reduce) and not _is_followed(unit.reduction):
         raise Refused(f"{unit.reduction.function} cannot be undone")
     if isinstance(unit.reduction, Gather):
         for column in unit.reduction.columns:
-            if not isinstance(column.reduction, Reduce) or not column.reduction.aggregate.undoes:
+            if not isinstance(column.reduction, Reduce) or not _is_followed(column.reduction):
                 raise Refused("a group is more than summed up")
     elif isinstance(unit.reduction, Sort):
         if unit.reduction.chosen is not None:
@@ -75,8 +76,13 @@ def check_unit(unit: Unit, inside: Iterable[Unit]) -> None:
     if isinstance(unit.reduction, Gather | Sort | Group) and tuple(inside):
         raise Refused("loops inside of rows that are sorted, grouped or joined")
     for inner in inside:
-        if not isinstance(inner.reduction, Reduce) or not inner.reduction.aggregate.undoes:
+        if not isinstance(inner.reduction, Reduce) or not _is_followed(inner.reduction):
             raise Refused("what is inside of a record is more than summed up")
+
+
+def _is_followed(reduction: Reduce) -> bool:
+    """Whether what comes and goes is accumulated; of values that are compared not with a collation of their own."""
+    return reduction.aggregate.undoes or (accumulates(reduction.aggregate) and reduction.argument is None)
 
 
 def roles_of(route: Route, structure: Structure, first: int) -> Roles:
