@@ -175,6 +175,20 @@ def test_what_is_told_is_the_answer_after_every_batch(shape: str, text: str) -> 
         follow(text, SHAPES[shape], Drawn(SHAPES[shape], seed + size).changes(count), size)
 
 
+def test_something_stands_beside_a_region_that_was_removed_before_the_columns_were_left() -> None:
+    changes: list[Change] = [
+        Fill(region=0, tsid=1, content=b'<r><stream:hole id="10" tsid="2"/></r>'),
+        Fill(region=10, tsid=SECTION, content=b'<s><stream:hole id="100" tsid="3"/></s>'),
+        Fill(region=100, tsid=RECORD, content=b'<b><stream:hole id="200" tsid="6"/></b>'),
+        Fill(region=200, tsid=PART, content=b"<c>1</c>"),
+        Remove(region=200, tsid=PART),
+        Hide(region=10),
+        Show(region=10),
+        After(region=900, target=200, tsid=PART, content=b"<c>2</c>"),
+    ]
+    assert told(follow('stream("s")//c', SHAPES["fillers"], changes, 1)) == "<c>2</c>"
+
+
 JOINS = [text for text in QUERIES if text.count("stream(") == 2]
 
 

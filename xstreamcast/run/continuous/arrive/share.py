@@ -128,7 +128,7 @@ class Association(AtOnce):
         assert self.inlet is not None
         table, self.inlet = self.inlet.table, None
         counts = self.changed, self.skipped, self.now
-        for change, place, inside in table.kept():
+        for change, place, inside in table.kept(removed=True):
             self.attempt(change, place, inside)
         self.changed, self.skipped, self.now = counts
 

@@ -324,13 +324,17 @@ class RegionTable:
         """The region of a filling."""
         return int(self.regions[self.fillings[f, OF], NUMBER])
 
-    def kept(self) -> Arrived:
-        """All that is known, as changes that another table can take in."""
+    def kept(self, removed: bool = False) -> Arrived:
+        """All that is known, as changes that another table can take in. ``removed``: also which regions have been there
+        and may be sent again, for something may come to stand beside them."""
         fillings = self.fillings[: self.tally[FILLINGS]]
         timed = self.tags[fillings[:, TSID], KIND] != UNTIMED
         ended = fillings[:, FLAGS] & ENDED != 0
-        said = ~ended | timed | (fillings[:, VERSION] >= 0)  # a removal says nothing of what may be sent again
-        fillings, timed, ended = fillings[said], timed[said], ended[said]
+        plain = ended & ~timed & (fillings[:, VERSION] < 0)
+        # A removal says nothing of what has not been there, so that it is sent before.
+        some = np.flatnonzero(~plain | removed).repeat(1 + plain[~plain | removed])
+        again = np.append(False, some[1:] == some[:-1])
+        fillings, timed, ended = fillings[some], timed[some], ended[some] & (~plain[some] | again)
         rows = empty(len(fillings))
         rows[:, change.KIND] = np.where(ended, REMOVE, FILL)
         rows[:, change.REGION] = self.regions[fillings[:, OF], NUMBER]
@@ -339,7 +343,8 @@ class RegionTable:
         rows[:, change.TIME] = np.where(timed & (fillings[:, TIME] != BEGINNING), fillings[:, TIME], change.NO_TIME)
         text = self.arena.data
         spans = zip(*fillings[:, [BEGIN, TO]].T.tolist(), strict=True)
-        contents = [b"" if over else bytes(text[i:to]) for (i, to), over in zip(spans, ended.tolist(), strict=True)]
+        over = (ended | plain[some]).tolist()
+        contents = [b"" if none else bytes(text[i:to]) for (i, to), none in zip(spans, over, strict=True)]
         return Arrived.told(rows, contents)
 
 
