@@ -43,7 +43,7 @@ class Row:
 
     __slots__ = ("items", "keys")
 
-    def __init__(self, items: list[Item], keys: frozenset[Key]) -> None:
+    def __init__(self, items: list[Item], keys: tuple[Key, ...]) -> None:
         self.items = items
         self.keys = keys
 
@@ -104,7 +104,7 @@ class Joined(Adjusted):
     def _row(self, f: int, array: Item) -> Row:
         assert isinstance(array, Array)
         items, *columns = array.members()
-        row = Row(list(items), frozenset(product(*[list(map(_text, atomize(column))) for column in columns])))
+        row = Row(list(items), _keys(columns))
         for key in row.keys:
             self.groups.setdefault(key, {})[f] = None
             self.changed[key] = None
@@ -133,16 +133,17 @@ class Joined(Adjusted):
                 del self.askers[key]
 
     def _ask(self, args: list[list[Item]]) -> list[Item]:
-        keys = set(product(*[list(map(_text, atomize(arg))) for arg in args]))
+        keys = _keys(args)
         if self.asking is not None:
             known = self.asked.setdefault(self.asking, {})
-            for key in sorted(keys):
+            for key in keys:
                 known[key] = None
                 self.askers.setdefault(key, {})[self.asking] = None
-        nodes = list(dict.fromkeys([f for key in sorted(keys) for f in self.groups.get(key, ())]))
+        nodes = list(dict.fromkeys([f for key in keys for f in self.groups.get(key, ())]))
         if len(nodes) > 1:
             nodes = self.table.in_order(np.array(nodes, np.int64)).tolist()
-        rows = [row for f in nodes for row in self.rows[f] if not keys.isdisjoint(row.keys)]
+        sought = frozenset(keys)
+        rows = [row for f in nodes for row in self.rows[f] if not sought.isdisjoint(row.keys)]
         if isinstance(self.inner, Concat):
             self._arrange(nodes)
             return [item for row in rows for item in row.items]
@@ -164,6 +165,11 @@ class Joined(Adjusted):
         if len(order) > 1:
             for f in order:
                 self._given[f].come_last()
+
+
+def _keys(columns: list[list[Item]]) -> tuple[Key, ...]:
+    """What is found by some values of each column."""
+    return tuple(dict.fromkeys(product(*[list(map(_text, atomize(column))) for column in columns])))
 
 
 def _text(key: Item) -> str:
