@@ -7,11 +7,20 @@ BIN    := $(VENV)/bin
 # Commands that the tests start take modules that are compiled already, whatever the shell says about keeping those.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Java is there; once for each environment, kernels are compiled and Spark's classes kept as Java has loaded them.
+WARM = $(BIN)/python -m xstreamcast.spark.java >/dev/null || exit 1; \
+	ls $(VENV)/share/xstreamcast/spark-classes-* >/dev/null 2>&1 || echo "Preparing Spark, once: about half a minute …"; \
+	$(BIN)/python -m xstreamcast.native & compiling=$$!; \
+	$(BIN)/python -m xstreamcast.spark.class_archive >$(VENV)/spark-classes.log 2>&1 \
+	|| { cat $(VENV)/spark-classes.log; wait $$compiling; exit 1; }; \
+	wait $$compiling
+
 .DEFAULT_GOAL := help
 .PHONY: help demo cluster-demo test test-console law lint bench qt3 docs wheel clean
 
 help:            ## this text
-	@echo "make demo    the main job: a bank publishes to a server, Spark reads it there, alerts live; ends by itself"
+	@echo "make demo    the main job: a bank publishes to a server, Spark keeps alerts right, a process is killed in the"
+	@echo "             middle, the law is checked; ends by itself (CONSOLE=1: in the browser too)"
 	@echo "make cluster-demo   a query on a Spark cluster of three processes on this machine"
 	@echo "make test    all tests"
 	@echo "make test-console   the console in a real browser, with screenshots; said loudly where there is none"
@@ -24,15 +33,11 @@ help:            ## this text
 	@echo "make clean   remove the environment and caches"
 
 demo: $(VENV)/.spark
-	@$(BIN)/python -m xstreamcast.spark.java >/dev/null
-	@$(BIN)/xcast demo $(ARGS)
+	@$(WARM)
+	@$(BIN)/xcast demo $(if $(CONSOLE),--console) $(ARGS)
 
 test: $(VENV)/.spark $(VENV)/.test
-	@$(BIN)/python -m xstreamcast.spark.java >/dev/null
-	@$(BIN)/python -m xstreamcast.native & compiling=$$!; \
-		$(BIN)/python -m xstreamcast.spark.class_archive >$(VENV)/spark-classes.log 2>&1 \
-		|| { cat $(VENV)/spark-classes.log; wait $$compiling; exit 1; }; \
-		wait $$compiling
+	@$(WARM)
 	$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder --durations=25 $(ARGS)
 
 test-console: $(VENV)/.spark $(VENV)/.test $(VENV)/.browser

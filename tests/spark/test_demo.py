@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -11,21 +12,25 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
+from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from rich.console import Console
 
-from xstreamcast.cli.demo import QUERIES, Show, from_scratch, play, verdict
-from xstreamcast.cli.demo_bank import Pace, publish
+from xstreamcast.cli.demo import ALERTS, browse, from_scratch, verdict
+from xstreamcast.cli.demo_bank import RATE, Pace, out_of_order, publish
 from xstreamcast.cli.demo_processes import Server, serving
+from xstreamcast.cli.demo_show import Alert, Show
 from xstreamcast.generate.credit import GENERATOR
 from xstreamcast.model.change import Change, ContentChange, Eos, Fill
-from xstreamcast.model.structure import Structure
+from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.run.continuous.query import continuous_many
 from xstreamcast.serve.client import parse_address, read
-from xstreamcast.spark.motion.listener import Figures
 from xstreamcast.spark.motion.sink_answers import Answers, Batch
 
 
@@ -56,12 +61,12 @@ def processes_of(session: int) -> list[str]:
 def test_the_demo_ends_at_once_and_leaves_no_process(
     tmp_path: Path, options: tuple[str, ...], sent: signal.Signals, code: int
 ) -> None:
-    with start(tmp_path, "--factor", "0.005", "--seconds", "600", *options) as demo:
+    with start(tmp_path, "--factor", "0.005", "--bulk", "60", "--seconds", "600", *options) as demo:
         assert demo.stdout is not None
         said = ""
         for line in demo.stdout:
             said += line
-            if line.startswith("Starting Spark" if sent == signal.SIGTERM else "batch"):
+            if ("Spark starts" if sent == signal.SIGTERM else "bulk:") in line:
                 if sent == signal.SIGINT:
                     os.killpg(demo.pid, sent)  # as a terminal does: to all of them
                 else:
@@ -70,7 +75,7 @@ def test_the_demo_ends_at_once_and_leaves_no_process(
         said += demo.stdout.read()
     assert demo.returncode == code, said
     assert "Traceback" not in said
-    assert ("from scratch over the" in said) == (code == 0), said
+    assert ("they are the same, byte for byte" in said) == (code == 0), said
     until = time.monotonic() + 300
     # Who is killed outright cannot wait for its children, and nobody for Spark's workers, which are its grandchildren.
     while processes_of(demo.pid) and time.monotonic() < until:
@@ -80,9 +85,41 @@ def test_the_demo_ends_at_once_and_leaves_no_process(
         assert [path.name for path in tmp_path.iterdir() if "xstreamcast" in path.name] == []
 
 
+@pytest.mark.spark
+def test_alerts_come_and_are_withdrawn_a_process_is_killed_and_the_answer_is_that_from_scratch(tmp_path: Path) -> None:
+    with start(tmp_path, "--factor", "0.3", "--bulk", "5400", "--seconds", "10") as demo:
+        assert demo.stdout is not None
+        said = demo.stdout.read()
+    assert demo.returncode == 0, said
+    lines = said.splitlines()
+    assert 25 <= len(lines) <= 45, said
+    assert re.search(r"[^\n\x20-\x7eγ…]", said) is None, "a log has no control characters"
+    assert ALERTS in said
+    assert "the bank has published them" in said
+    assert "bulk: 5,400 fragments, " in said
+    # Each alert that came live says which charges of one hour are its reason.
+    came = [number for number, line in enumerate(lines) if re.search(r" s  \+ \d+ .* within the hour, limit ", line)]
+    assert came, said
+    for number in came:
+        charged = re.search(r": ([\d,.]+) within the hour", lines[number])
+        amounts = re.findall(r"\d\d:\d\d ([\d,.]+\.\d\d)", lines[number + 1])
+        assert charged is not None
+        assert round(sum(float(one.replace(",", "")) for one in amounts), 2) == float(charged[1].replace(",", ""))
+    withdrawn = re.findall(r" s  - \d+ .* is withdrawn: it is \d\d:\d\d, and .* is more than an hour ago: ", said)
+    assert withdrawn, said
+    killed = re.search(r"! kill -9 (\d+): .*\n.* process (\d+) goes on from the state: [\d,]+ fragments", said)
+    assert killed is not None, said
+    assert killed[1] != killed[2]
+    assert f"live: {len(came)} alert" in said
+    assert f", {len(withdrawn)} were withdrawn" in said
+    count = 5400 + round(10 * RATE) + 1
+    assert f"the query from scratch on the {count:,} fragments in the server's log" in said
+    assert "they are the same, byte for byte" in said
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("demo") / "log") as made:
+    with serving(tmp_path_factory.mktemp("demo") / "log", console=True) as made:
         yield made
 
 
@@ -91,45 +128,93 @@ def elsewhere(server: Server, name: str) -> Server:
     return replace(server, address=server.address.rpartition("/")[0] + f"/{name}")
 
 
-def test_the_demo_shows_the_plan_and_the_batches_and_ends_with_the_answers_from_scratch(
-    spark: Any, tmp_path: Path, server: Server, capsys: pytest.CaptureFixture[str]
-) -> None:
-    console = Console(width=200)
-    show, running = play(spark, tmp_path, server, 0.01, 1, 1.0, console, live=False)
-    assert verdict(from_scratch(server.address, running.answers.n), show, running.answers, console, 1.0)
-    said = capsys.readouterr().out
-    assert f"On the air: {server.address}" in said
-    assert "transformWithState" in said
-    assert "Select σ" in said
-    assert re.search(r"batch +\d+: +\d+ fragments", said)
-    assert re.search(r"fraud: \d+ appeared, \d+ were withdrawn", said)
-    assert said.count("That is what the query says when it is run from scratch") == 2
-
-
 def published(server: Server, seconds: float) -> list[Change | Structure]:
     """The log of a server after the bank has told it everything; nobody reads, and it does not wait."""
-    publish(server.address, server.token, 0.005, 1, seconds, Pace(1 << 40))
+    told: list[int] = []
+    publish(server.address, server.token, 0.005, 1, 100, seconds, Pace(1 << 40), told.append)
+    assert told == [100]
     return [item for _, item in read(parse_address(server.address), limit=10_000).entries]
 
 
-def test_another_answer_than_from_scratch_is_noticed(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    own = elsewhere(server, "noticed")
-    items = published(own, 0.5)
-    inflow = continuous_many(QUERIES.values(), names=list(QUERIES), structures=GENERATOR.structures)
-    answers = Answers.of(inflow)
-    inflow.feed_many(items, "credit")
-    rows = [row for query in inflow.queries for row in query.rows(query.take())]
+def shown(console: Console, items: list[Change | Structure]) -> tuple[Show, Answers]:
+    """A show of what the query says of a stream, which came in two micro-batches, the second of them live."""
+    inflow = continuous_many([ALERTS], structures=GENERATOR.structures)
+    answers, show = Answers.of(inflow), Show(console, 100)
     told: list[int] = []
-    show = Show(Console(), told.append, Figures(), lines=True)
-    batch = Batch.of(0, rows)
-    show.take(batch, answers, answers.take(batch))
-    assert told == [answers.n]
-    expected = from_scratch(own.address, len(items))
-    assert expected["maxed-out"] == inflow.queries[1].text()
-    assert verdict(expected, show, answers, Console(), 1.0)
-    answers.queries[0].take([{**rows[0], "region": 1, "content": b"<alert/>", "change": "replace"}])
-    assert not verdict(expected, show, answers, Console(width=200), 1.0)
-    assert "That is NOT what the query says" in capsys.readouterr().out
+    show.tell = told.append
+    for number, part in enumerate((items[:101], items[101:])):
+        inflow.feed_many(part, "credit")
+        (query,) = inflow.queries
+        n = len([item for item in items[: 101 + number * len(items)] if isinstance(item, Change)])
+        batch = Batch.of(number, query.rows(query.take()))
+        batch.progress = {
+            "n": n, "now": inflow.now, "ended": False, "regions": 1, "bytes": 1, "recomputed": [""], "waiting": [0],
+        }  # fmt: skip
+        show.take(batch, answers, answers.take(batch))
+    assert told == [100, answers.n]
+    return show, answers
+
+
+def test_another_answer_than_from_scratch_is_noticed(server: Server) -> None:
+    own = elsewhere(server, "noticed")
+    items = published(own, 2.0)
+    out = StringIO()
+    show, answers = shown(Console(file=out, width=200), items)
+    assert from_scratch(own.address, answers.n)[0] == answers.queries[0].text()
+    assert verdict(answers, own.address, show)
+    assert "they are the same, byte for byte" in out.getvalue()
+    answers.queries[0].take(
+        [{"change": "replace", "region": 1, "content": b"<alert/>", "order": None, "stream": "answer", "seq": 1}]
+    )
+    assert not verdict(answers, own.address, show)
+    assert "they are NOT the same" in out.getvalue()
+
+
+def test_a_terminal_shows_the_alerts_as_they_stand() -> None:
+    items: list[Change | Structure] = [parse_structure(GENERATOR.structures["credit"])]
+    inflow = continuous_many([ALERTS])
+    for item in [*items, *islice(out_of_order(0.005, 1), 500)]:
+        items += [item] if isinstance(item, Change) else []
+        inflow.feed(item, "credit")
+        if len(items) > 101 and inflow.queries[0].shown:
+            break
+    out = StringIO()
+    show, _ = shown(Console(file=out, width=160, height=40), items)
+    (alert,) = show.alerts.values()
+    assert f"+ {alert.who} is {alert.kind}" in out.getvalue()
+    show.console.print(show.picture())
+    row = next(line for line in out.getvalue().splitlines() if line.startswith("│") and alert.who in line)
+    assert f"{alert.charged:,}" in row
+    assert str(alert.charges[0]) in row
+
+
+def test_what_withdrew_an_alert_is_told() -> None:
+    alert = Alert.of(
+        '<alert account="7" customer="Ada" limit="8000"><charge at="2003-11-01T10:00:00" amount="3000.50">A</charge>'
+        '<charge at="2003-11-01T10:40:00" amount="5000">B</charge></alert>'
+    )
+    assert alert.kind == "maxed out"
+    assert alert.why == "10:00 3,000.50 + 10:40 5,000"
+    later = datetime.fromisoformat("2003-11-01T11:10:00+00:00")
+    assert alert.why_withdrawn(later) == "it is 11:10, and 10:00 3,000.50 is more than an hour ago: 5,000.00 is left"
+    sooner = datetime.fromisoformat("2003-11-01T10:50:00+00:00")
+    assert alert.why_withdrawn(sooner) == "8,000.50 are still within the hour, but its limit is no longer 8,000"
+
+
+def test_the_console_of_the_demo_has_the_stream_and_the_query(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    own = elsewhere(server, "credit")
+    published(own, 0.5)
+    page = browse(own)
+    site = parse_address(own.address).site
+    assert page == f"{site}/console#token={own.token}"
+    with urlopen(page) as answer:
+        assert b"<html" in answer.read()
+    with urlopen(f"{site}/console/api/status") as answer:
+        status = json.load(answer)
+    assert "credit" in [one["name"] for one in status["streams"]]
+    assert [one["query"] for one in status["queries"]] == [ALERTS]
 
 
 def test_the_bank_publishes_every_fragment_once_out_of_order(server: Server) -> None:
@@ -138,6 +223,7 @@ def test_the_bank_publishes_every_fragment_once_out_of_order(server: Server) -> 
     assert isinstance(root, Fill)
     assert root.region == 0
     assert isinstance(last, Eos)
+    assert len(rest) == 100 - 1 + RATE
     assert GENERATOR.changes is not None
 
     def known(change: Any) -> tuple[object, ...]:

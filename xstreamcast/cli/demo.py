@@ -1,26 +1,30 @@
-"""``xcast demo``: a live credit card stream, broadcast, and two of SIGMOD'04's queries that Spark keeps answered.
+"""``xcast demo``: a live credit card stream, broadcast, and SIGMOD'04's alerts, which Spark keeps right.
 
-    the bank  --HTTP-->  xcast serve  --xcast://-->  Spark's structured streaming  -->  the live display
+    the bank  --HTTP-->  xcast serve  --xcast://-->  Spark's structured streaming  -->  alerts, each with its why
 
-Each is a process of its own. The bank (:mod:`~xstreamcast.cli.demo_bank`) publishes fragments out of order, the server
-logs and broadcasts them, Spark reads the server's log; alerts come and are withdrawn. At the end the answers are
-compared with the same queries run from scratch on the server's log.
+Each is a process of its own, and they start side by side. The bank (:mod:`~xstreamcast.cli.demo_bank`) publishes a
+large part of its stream as fast as it can, out of order, and goes on slowly; Spark takes it in from the server's log.
+In the middle the Python process that keeps the answer is killed with -9. At the end the answer that is shown is
+compared with the query run from scratch on the server's log.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from xstreamcast.cli.demo_bank import PATIENCE
-from xstreamcast.cli.demo_processes import Child, Server, publishing, serving
+from xstreamcast.cli.demo_bank import PATIENCE, live_fragments
+from xstreamcast.cli.demo_processes import Child, Server, engine_workers, publishing, serving
+from xstreamcast.cli.demo_show import Show, counted, showing
 from xstreamcast.cli.interrupts import held, kept
 from xstreamcast.cli.options import Done, Option
 from xstreamcast.cli.own_spark import own_spark
@@ -28,157 +32,190 @@ from xstreamcast.errors import XStreamError, error
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from rich.console import Console
 
-    from xstreamcast.run.continuous.display.shelf import Emitted
-    from xstreamcast.spark.motion.continuous_query import Motion, Running
-    from xstreamcast.spark.motion.listener import Figures
-    from xstreamcast.spark.motion.sink_answers import Answers, Batch
+    from xstreamcast.spark.motion.continuous_query import Running
+    from xstreamcast.spark.motion.sink_answers import Answers
 
-FRAUD: Final = """\
+ALERTS: Final = """\
 for $a in stream("credit")//account
-where sum($a/transaction?[now-PT1H,now][status = "charged"]/amount) >= max(($a/creditLimit?[now] * 0.9, 5000))
-return <alert><account id="{$a/@id}">{$a/customer}</account></alert>"""
+let $hour := $a/transaction?[now-PT1H,now][status = "charged"], $limit := $a/creditLimit?[now]
+where sum($hour/amount) >= max(($limit * 0.9, 5000))
+return <alert account="{$a/@id}" customer="{$a/customer}" limit="{$limit}">{
+  for $t in $hour return <charge at="{vtFrom($t)}" amount="{$t/amount}">{string($t/vendor)}</charge>
+}</alert>"""
 
-MAXED_OUT: Final = """\
-for $a in stream("credit")//account
-where sum($a/transaction?[2003-11-01,2003-12-01][status = "charged"]/amount) >= $a/creditLimit?[now]
-return <account>{ attribute id {$a/@id}, $a/customer, $a/creditLimit }</account>"""
-
-QUERIES: Final = {"fraud": FRAUD, "maxed-out": MAXED_OUT}
+BULK: Final = 24_000
+"""Fragments that are taken in as fast as possible."""
+BATCHES: Final = 6
+"""… in so many micro-batches."""
+MASTER: Final = "local[2,4]"
+"""Two tasks at a time, each of which is tried four times: a process that is killed is no failure of the query."""
+_STRIKE: Final = 0.4
+"""When so much of the live part has been taken in, the process that keeps the answer is killed."""
+_AT_ONCE: Final = 5_000
+"""Records of the server's log in one request."""
+_LOOK: Final = 0.1
+"""Seconds between two looks at how it goes."""
 
 
 def demo_command(
-    factor: Annotated[float, Option(help="How much: 1 is 2,000 accounts.")] = 0.2,
+    factor: Annotated[float, Option(help="How much: 1 is 2,000 accounts.")] = 1.0,
     seed: Annotated[int, Option(help="Which accounts, and what happens to them.")] = 1,
-    seconds: Annotated[float, Option(help="How long the story goes on.")] = 35.0,
+    bulk: Annotated[int, Option(min=0, help="Fragments that are taken in as fast as possible.")] = BULK,
+    seconds: Annotated[float, Option(help="How long the live part is that follows, 20 fragments a second.")] = 20.0,
+    console: Annotated[bool, Option("--console", help="Show stream and query in the browser too.")] = False,
     keep: Annotated[bool, Option("--keep", help="Go on until Ctrl-C.")] = False,
     plain: Annotated[bool, Option("--plain", help="Lines instead of a live view.")] = False,
 ) -> None:
-    """Credit cards live: a bank, a broadcast server, Spark; alerts that come and are withdrawn.
+    """Credit cards live: a bank, a broadcast server, Spark; alerts that come and are withdrawn, and why.
 
-    A bank publishes fragments out of order to a server, and Spark reads them from there. Two queries run
-    continuously: cards that were charged too much within the hour, and accounts that are maxed out this month.
-    Everything stays on this machine, in a temporary folder, and goes away afterwards. Takes about a minute.
+    A bank publishes fragments out of order to a server, and Spark reads them from there: first as fast as it can, then
+    slowly. An alert stands as long as the charges of one hour are too much for a card. In the middle the process that
+    keeps the answer is killed; at the end the answer is compared with that of the query from scratch. Everything stays
+    on this machine, in a temporary folder, and goes away afterwards. Takes less than a minute. With --console a
+    terminal keeps the page until Ctrl-C.
     """
     if not (0 < factor <= 10 and 0 < seconds <= 3600):
         raise error("XSC0051", f"factor {factor:g}, {seconds:g} seconds", hint="a factor up to 10, up to 3600 seconds")
-    if not demo(factor, seed, None if keep else seconds, live=sys.stdout.isatty() and not plain):
+    terminal = sys.stdout.isatty()
+    if not demo(factor, seed, bulk, None if keep else seconds, console=console, live=terminal and not plain):
         raise Done(1)
 
 
-class Show:
-    """Follows the batches: counts what comes and goes, tells the bank how far Spark is, and says lines if wanted."""
-
-    def __init__(self, console: Console, read: Callable[[int], None], figures: Figures, *, lines: bool) -> None:
-        self.console = console
-        self.read = read
-        self.figures = figures
-        self.lines = lines
-        self.batches = 0
-        self.counts: Counter[tuple[str, str]] = Counter()
-        self.said: dict[tuple[str, int], bytes] = {}
-        self.since = time.monotonic()
-        self.slowest = 0.0
-
-    def take(self, batch: Batch, answers: Answers, told: list[list[Emitted]]) -> None:
-        """One micro-batch."""
-        self.batches += 1
-        self.since = time.monotonic()
-        self.slowest = max(self.slowest, self.figures.seconds if self.batches > 2 else 0.0)
-        for answer, emitted in zip(answers.queries, told, strict=True):
-            for change, order in emitted:
-                if order is not None:
-                    self.counts[answer.name, change.kind] += 1
-        self.read(answers.n)
-        if self.lines:
-            self._line(batch, answers, told)
-
-    def _line(self, batch: Batch, answers: Answers, told: list[list[Emitted]]) -> None:
-        shown = ", ".join(f"{answer.name} {answer.shown}" for answer in answers.queries)
-        self.console.print(
-            f"batch {batch.number:>3}: {answers.n:>6,} fragments, {self.figures.rows_per_second:>5,.0f}/s, "
-            f"{len(answers.sizes.table):,} regions, {answers.sizes.kept / 1e6:.2f} MB of state; shown: {shown}"
-        )
-        for answer, emitted in zip(answers.queries, told, strict=True):
-            for change, order in emitted:
-                sign = {"after": "+", "replace": "~", "remove": "-"}.get(change.kind) if order is not None else None
-                if sign is not None:
-                    said = self.said.pop((answer.name, change.region), b"")
-                    if sign != "-":
-                        said = self.said[answer.name, change.region] = getattr(change, "content", b"")
-                    self.console.print(f"  {sign} {answer.name} {said.decode()}"[:150], markup=False)
-
-    def close(self) -> None:
-        """What there is to say at the end is said elsewhere."""
+def demo(factor: float, seed: int, bulk: int, seconds: float | None, *, console: bool, live: bool) -> bool:
+    """Play it; whether the answer at the end is that of the query run from scratch on the server's log."""
+    with kept(_folder, _remove) as folder, showing(bulk, live=live) as show:
+        show.introduce(ALERTS)
+        with serving(folder / "log", console=console) as server:
+            show.say(f"the server is on the air: {server.address} (try xcast listen, in another terminal)")
+            with publishing(server, factor, seed, bulk, seconds, show.published) as bank:
+                show.say(f"the bank publishes {bulk:,} fragments, out of order; meanwhile Spark starts ({MASTER})")
+                with _spark(folder) as spark:
+                    show.say(f"Spark {spark.version} is up, and the query stands")
+                    running = follow(spark, folder, server, bank, show, seconds, console=console)
+                    equal = verdict(running.answers, server.address, show)
+            if console and live:
+                show.say("the console stays until Ctrl-C")
+                _until_ctrl_c(server.child)
+    return equal
 
 
-def demo(factor: float, seed: int, seconds: float | None, *, live: bool) -> bool:
-    """Play it; whether the answers at the end are those of the queries run from scratch on the server's log."""
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=not live)
-    began = time.monotonic()
-    with kept(_folder, _remove) as folder, serving(folder / "log") as server:
-        with _spark(folder, console) as spark:
-            show, running = play(spark, folder, server, factor, seed, seconds, console, live=live)
-        expected = from_scratch(server.address, running.answers.n)
-    return verdict(expected, show, running.answers, console, time.monotonic() - began)
-
-
-def _folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="xstreamcast-demo-"))
-
-
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def play(
+def follow(
     spark: SparkSession,
     folder: Path,
     server: Server,
-    factor: float,
-    seed: int,
+    bank: Child,
+    show: Show,
     seconds: float | None,
-    console: Console,
     *,
-    live: bool,
-) -> tuple[Show, Running]:
-    """Broadcast the stream and keep the queries answered while it comes, to its end."""
-    from xstreamcast.generate.credit import GENERATOR
-    from xstreamcast.spark.motion.continuous_query import continuous_many
+    console: bool = False,
+) -> Running:
+    """Have Spark keep the answer right while the stream comes, to its end; without a length of it, to Ctrl-C."""
+    from xstreamcast.spark import continuous
 
-    console.print(f"On the air: {server.address}  (xcast listen, or xcast watch, in another terminal)\n", markup=False)
-    motion = continuous_many(
-        spark, list(QUERIES.values()), {"credit": server.address}, names=list(QUERIES), structures=GENERATOR.structures
+    _registered(server, bank)
+    some = {"maxFragmentsPerTrigger": str(1 + -(-show.bulk // BATCHES))}
+    alerts = continuous(spark, ALERTS, {"credit": server.address}, options=some)
+    show.tell = bank.tell  # it waits for Spark, so that alerts can be seen while they stand
+    running = alerts.start(sinks=[show], checkpoint=folder / "state")
+    try:
+        if console:
+            show.say(f"the same in the browser: {browse(server)}")
+        children, middle = (server.child, bank), show.bulk + round(_STRIKE * live_fragments(seconds))
+        _wait(running, show, children, until=lambda: show.n >= middle)
+        strike(running, show, children)
+        _wait(running, show, children)
+    except KeyboardInterrupt:
+        if seconds is not None:
+            raise
+    finally:
+        with held():
+            running.stop()
+    return running
+
+
+def strike(running: Running, show: Show, children: tuple[Child, ...]) -> None:
+    """kill -9 of the Python process that keeps the answer, in the middle of a micro-batch; another takes its place."""
+    _wait(running, show, children, until=lambda: bool(running.query.status["isDataAvailable"]))
+    if running.answers.ended:
+        return
+    killed, n, began = engine_workers(), show.n, time.monotonic()
+    for worker in killed:
+        os.kill(worker, signal.SIGKILL)
+    gone = ", ".join(map(str, killed))
+    show.say(f"! kill -9 {gone}: the Python process that keeps the answer, in the middle of a micro-batch", "bold red")
+    _wait(running, show, children, until=lambda: show.n > n)
+    others = ", ".join(str(worker) for worker in engine_workers() if worker not in killed)
+    after = f"{time.monotonic() - began:.1f} s later"
+    show.say(f"  {after} process {others} goes on from the state: {n:,} fragments, nothing is lost", "bold red")
+
+
+def verdict(answers: Answers, address: str, show: Show) -> bool:
+    """Compare the answer with that of the query run from scratch over what Spark has read, and say how it went."""
+    show.say(f"live: {counted(show.came)} came, {show.gone:,} were withdrawn. Does the law hold, T(q'(γ)) = q(T(γ))?")
+    shown = answers.queries[0].text()
+    expected, size = from_scratch(address, answers.n)
+    equal = shown == expected
+    show.say(f"  shown: {counted(shown.count('<alert '))}, {len(shown.encode()):,} bytes")
+    show.say(
+        f"  the query from scratch on the {answers.n:,} fragments in the server's log, {size / 1e6:.1f} MB: "
+        f"{counted(expected.count('<alert '))}, {len(expected.encode()):,} bytes"
     )
-    tell_plan(motion, console)
-    shows: list[Show] = []
-    with publishing(server, factor, seed, seconds) as bank:
+    said = "they are the same, byte for byte" if equal else "they are NOT the same"
+    show.say(f"  {said}", "bold green" if equal else "bold red")
+    return equal
 
-        def make(answers: Answers, figures: Figures) -> list[Any]:
-            from xstreamcast.spark.motion.sink_display import LiveDisplay
 
-            shows.append(Show(console, bank.tell, figures, lines=not live))
-            return [*shows, *([LiveDisplay(answers, figures, console)] if live else [])]
+def from_scratch(address: str, count: int) -> tuple[str, int]:
+    """The query's answer on the document that the first changes of a server's log describe; and bytes of the log."""
+    import xstreamcast
+    from xstreamcast.model.fragment import FragmentWriter
+    from xstreamcast.serve.client import parse_address, read
 
-        # Spark asks for the stream when it starts: it is there once the bank has registered it.
-        _registered(server, bank)
-        running = motion.start(checkpoint=folder / "state", make_sinks=make, every="500 milliseconds")
-        try:
-            _wait(running, shows[0], (server.child, bank))
-        except KeyboardInterrupt:
-            if seconds is not None:
-                raise
-        finally:
-            with held():
-                running.stop()
-    return shows[0], running
+    log = BytesIO()
+    writer = FragmentWriter(log)
+    stretch = read(parse_address(address), limit=_AT_ONCE)
+    while stretch.entries and count > 0:
+        for _, item in stretch.entries:
+            if isinstance(item, xstreamcast.Structure):
+                writer.write_structure(item)
+            elif count > 0:
+                writer.write(item)
+                count -= 1
+        stretch = read(parse_address(address), stretch.next, _AT_ONCE, log=stretch.log)
+    writer.close()
+    return xstreamcast.query(ALERTS, streams={"credit": log.getvalue()}).xml(), log.tell()
+
+
+def browse(server: Server) -> str:
+    """Have the console of the server keep the query too; its address, which is opened where there is a display."""
+    import json
+    import webbrowser
+    from urllib.request import Request
+
+    from xstreamcast.serve.client import ask, parse_address
+
+    address = parse_address(server.address)
+    headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
+    url = f"{address.site}/console/api/queries"
+    ask(Request(url, json.dumps({"query": ALERTS}).encode(), headers, method="POST"), address)
+    page = f"{address.site}/console#token={server.token}"
+    if sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        webbrowser.open(page)
+    return page
+
+
+def _wait(running: Running, show: Show, children: tuple[Child, ...], until: Callable[[], bool] = lambda: False) -> None:
+    """Until something is so, or the stream has ended; raises when the query or a process failed, or nothing comes."""
+    while not (until() or running.until_ended(_LOOK)):
+        for child in children:
+            child.check()
+        if time.monotonic() - show.since > PATIENCE:
+            raise error("XSC0066", f"no micro-batch for {PATIENCE:g} seconds", hint="is the machine very busy?")
 
 
 def _registered(server: Server, bank: Child) -> None:
-    """Wait until the stream is there."""
+    """Wait until the stream is there: Spark asks for it when the query starts."""
     from xstreamcast.serve.client import parse_address, read
 
     until = time.monotonic() + PATIENCE
@@ -191,86 +228,27 @@ def _registered(server: Server, bank: Child) -> None:
             bank.check()
             if time.monotonic() > until:
                 raise
-        time.sleep(0.1)
+        time.sleep(_LOOK)
 
 
-def tell_plan(motion: Motion, console: Console) -> None:
-    """What is going to run: Spark's steps, the queries, and of each the verdict and the operators."""
-    stages, *queries = motion.plan(brief=True).split("\n\n")
-    console.print(stages, markup=False)
-    for block, text in zip(queries, QUERIES.values(), strict=True):
-        console.print(f"\n{text}\n", markup=False)
-        console.print(block, markup=False)
-    console.print()
-
-
-def _wait(running: Running, show: Show, children: tuple[Child, ...]) -> None:
-    """Until the stream has ended; raises when the query or a child failed, or nothing comes any more."""
-    while not running.until_ended(0.2):
-        for child in children:
-            child.check()
-        if not running.query.isActive:
-            raise error("XSC0066", "the query stopped", hint="see the message above")
-        if time.monotonic() - show.since > PATIENCE:
-            raise error("XSC0066", f"no micro-batch for {PATIENCE:g} seconds", hint="is the machine very busy?")
+def _until_ctrl_c(server: Child) -> None:
+    with suppress(KeyboardInterrupt):
+        while True:
+            server.check()
+            time.sleep(_LOOK)
 
 
 @contextmanager
-def _spark(folder: Path, console: Console) -> Iterator[SparkSession]:
+def _spark(folder: Path) -> Iterator[SparkSession]:
     from xstreamcast.spark.session import SHORT_LIVED
 
-    console.print("Starting Spark on this machine (local[2]) …")
-    begin = time.monotonic()
-    with own_spark("xstreamcast demo", "local[2]", folder, **{**SHORT_LIVED, **SMALL}) as spark:
-        console.print(f"Spark {spark.version} is up after {time.monotonic() - begin:.1f} s.\n")
+    with own_spark("xstreamcast demo", MASTER, folder, **SHORT_LIVED) as spark:
         yield spark
 
 
-SMALL: Final = {"spark.sql.shuffle.partitions": "1"}
-"""The state has one key: a task more would do nothing."""
+def _folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="xstreamcast-demo-"))
 
 
-def verdict(expected: dict[str, str], show: Show, answers: Answers, console: Console, seconds: float) -> bool:
-    """Compare with the queries run from scratch over what Spark has read, and say how it all went."""
-    equal = True
-    for answer in answers.queries:
-        counts = {kind: show.counts[answer.name, kind] for kind in ("after", "remove", "replace")}
-        told = answer.told()
-        same = not isinstance(told, XStreamError) and told == expected[answer.name]
-        equal &= same
-        console.print(
-            f"{answer.name}: {counts['after']:,} appeared, {counts['remove']:,} were withdrawn, {counts['replace']:,} "
-            f"changed, {answer.shown:,} are shown. "
-            + ("That is" if same else "That is NOT")
-            + f" what the query says when it is run from scratch over the {answers.n:,} fragments in the server's log."
-        )
-    console.print(
-        f"{answers.n:,} fragments came out of order and were read by Spark in {show.batches} micro-batches, the "
-        f"slowest of which took {show.slowest:.1f} s; {len(answers.sizes.table):,} regions and "
-        f"{answers.sizes.kept / 1e6:.2f} MB of state were kept. It took {seconds:.0f} s in all."
-    )
-    return equal
-
-
-def from_scratch(address: str, count: int) -> dict[str, str]:
-    """The answers of the queries over the document that the first changes of a server's log describe."""
-    from xstreamcast.cast.materialise import Materialiser
-    from xstreamcast.model.change import Change
-    from xstreamcast.model.serialise import serialise
-    from xstreamcast.run.query import compile
-    from xstreamcast.run.streams import view_of
-    from xstreamcast.run.temporal import moment_at
-    from xstreamcast.serve.client import parse_address, read
-
-    table = Materialiser()
-    stretch = read(parse_address(address))
-    while stretch.entries and count > 0:
-        for _, item in stretch.entries:
-            count -= isinstance(item, Change)
-            if count >= 0:
-                table.apply(item)
-        stretch = read(parse_address(address), stretch.next, log=stretch.log)
-    view = view_of(table.text().encode(), "stream:credit")
-    now = moment_at(table.now)
-    found = {name: compile(text).ask(streams=lambda _: view, now=now) for name, text in QUERIES.items()}
-    return {name: serialise(result.items()) for name, result in found.items()}
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,7 +1,8 @@
 """The bank of ``xcast demo``, in a process of its own: it publishes its story to a server, over HTTP and with a token.
 
 First come the accounts as they stand, every fragment on its own and in random order, and then what happens: purchases,
-limits that change, cards that are stolen. A fragment may be overtaken by a few others.
+limits that change, cards that are stolen. A fragment may be overtaken by a few others. The first so many fragments are
+published as fast as the server takes them, the others slowly.
 """
 
 from __future__ import annotations
@@ -12,30 +13,33 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from xstreamcast.model.change import Change
-    from xstreamcast.model.structure import Structure
-    from xstreamcast.serve.client import Publisher
+
+Told = Callable[[int], object]
 
 PATIENCE: Final = 120.0
 """Seconds without a micro-batch after which something is wrong."""
+RATE: Final = 20.0
+"""Fragments a second in the live part: slow enough to see an alert come and go."""
 _TICK: Final = 0.25
-"""Seconds between two publications."""
-_RATE: Final = 8.0
-"""Fragments a second in the story: slow enough to see an alert come and go."""
-_OPENING: Final = 2.0
-"""Seconds in which the accounts are sent."""
-_AHEAD: Final = 6
-"""The story waits for Spark when more fragments than these have not been read: an alert lasts for about three times as
+"""Seconds between two publications of the live part."""
+_AT_ONCE: Final = 2_000
+"""Fragments of a publication before that."""
+_AHEAD: Final = 20
+"""The live part waits for Spark when more fragments than these have not been read: an alert lasts for several times as
 many, and is to be seen also where a micro-batch takes long."""
-_LEAST: Final = 64
-"""So many fragments the story has in any case: cards have been stolen by then, and suspended."""
 _DISORDER: Final = 4
 """A fragment of the story may be overtaken by about so many."""
+
+
+def live_fragments(seconds: float | None) -> int:
+    """How many fragments the live part has; without an end, as many as can be followed for a while."""
+    return round(RATE * (20.0 if seconds is None else seconds))
 
 
 class Pace:
@@ -57,62 +61,55 @@ class Pace:
             self._told.wait_for(lambda: self._read >= count, seconds)
 
 
-def publish(address: str, token: str, factor: float, seed: int, seconds: float | None, pace: Pace) -> None:
-    """Play the bank until the time is over; without a time for ever."""
+def publish(
+    address: str, token: str, factor: float, seed: int, bulk: int, seconds: float | None, pace: Pace, told: Told
+) -> None:
+    """Play the bank: so many fragments at once, then live for so long, or for ever. ``told``: how many there are."""
     from xstreamcast.generate.credit import GENERATOR
     from xstreamcast.model.change import Eos
     from xstreamcast.model.structure import parse_structure
     from xstreamcast.serve.client import Publisher, parse_address
 
+    publisher = Publisher(parse_address(address), token)
+    publisher.publish([parse_structure(GENERATOR.structures["credit"])])
+    sent = 0
+    story = out_of_order(factor, seed)
+    while sent < bulk:
+        part = list(islice(story, min(_AT_ONCE, bulk - sent)))
+        publisher.publish(part)
+        sent += len(part)
+        told(sent)
+    pace.wait_for(sent, PATIENCE)
+    last = None if seconds is None else sent + live_fragments(seconds)
+    due, following = 0.0, time.monotonic()
+    while last is None or sent < last:
+        following = max(following + _TICK, time.monotonic())
+        time.sleep(max(0.0, following - time.monotonic()))
+        due += RATE * _TICK
+        part = list(islice(story, int(due) if last is None else min(int(due), last - sent)))
+        due -= int(due)
+        publisher.publish(part)
+        sent += len(part)
+        pace.wait_for(sent - _AHEAD, PATIENCE)
+    publisher.publish([Eos()])
+
+
+def out_of_order(factor: float, seed: int) -> Iterator[Change]:
+    """The accounts as they stand, every fragment on its own and in random order, then what happens to them."""
+    from xstreamcast.generate.credit import GENERATOR
+
     assert GENERATOR.changes is not None
     rng = random.Random(seed)
-    opening = sum(1 for _ in GENERATOR.changes(factor, seed, 0)) - 1
+    accounts = sum(1 for _ in GENERATOR.changes(factor, seed, 0)) - 1
     changes = (change for _, change in GENERATOR.changes(factor, seed, 1 << 40))
-    first = list(islice(changes, opening))
-    rest = first[1:]  # the root comes first, so that there is something to see; it holds nothing but holes
-    rng.shuffle(rest)
-    air = _Air(Publisher(parse_address(address), token))
-    steps = max(1, round(_OPENING / _TICK))
-    for step in range(steps):
-        some = rest[len(rest) * step // steps : len(rest) * (step + 1) // steps]
-        if not step:
-            air.put([parse_structure(GENERATOR.structures["credit"]), first[0]])
-        air.put(some)
-    pace.wait_for(air.sent, PATIENCE)
-    began, opened = time.monotonic(), air.sent
+    yield next(changes)  # the root comes first, so that there is something to see; it holds nothing but holes
+    standing = list(islice(changes, accounts - 1))
+    rng.shuffle(standing)
+    yield from standing
     waiting: list[Change] = []
-    due = 0.0
-    while seconds is None or _goes_on(time.monotonic() - began, seconds, air.sent - opened):
-        due += _RATE * _TICK
-        part: list[Change] = []
-        while due >= 1:
-            due -= 1
-            waiting += islice(changes, _DISORDER - len(waiting))
-            part.append(waiting.pop(rng.randrange(len(waiting))))
-        air.put(part)
-        pace.wait_for(air.sent - _AHEAD, 10.0)
-    air.put([*waiting, Eos()])
-
-
-def _goes_on(elapsed: float, seconds: float, sent: int) -> bool:
-    """Whether the story does: for so long, and on a very slow machine until something has happened."""
-    return elapsed < seconds or (sent < _LEAST and elapsed < 4 * seconds)
-
-
-class _Air:
-    """Publications at a steady pace; ``sent`` is how many changes the server's log has."""
-
-    def __init__(self, publisher: Publisher) -> None:
-        self.publisher = publisher
-        self.sent = 0
-        self.next = time.monotonic()
-
-    def put(self, items: Sequence[Change | Structure]) -> None:
-        """Publish some, when their time has come."""
-        self.next = max(self.next + _TICK, time.monotonic())
-        time.sleep(max(0.0, self.next - time.monotonic()))
-        if items:
-            self.sent = self.publisher.publish(items)["head"] - 1  # the log begins with the structure
+    while True:
+        waiting += islice(changes, _DISORDER - len(waiting))
+        yield waiting.pop(rng.randrange(len(waiting)))
 
 
 def tied(pace: Pace | None = None) -> None:
@@ -130,13 +127,13 @@ def tied(pace: Pace | None = None) -> None:
     threading.Thread(target=listen, daemon=True).start()
 
 
-def main(address: str, factor: float, seed: int, seconds: float | None) -> None:
+def main(address: str, factor: float, seed: int, bulk: int, seconds: float | None) -> None:
     """The process."""
     from xstreamcast.errors import XStreamError
 
     pace = Pace()
     tied(pace)
     try:
-        publish(address, os.environ["XCAST_TOKEN"], factor, seed, seconds, pace)
+        publish(address, os.environ["XCAST_TOKEN"], factor, seed, bulk, seconds, pace, lambda n: print(n, flush=True))
     except XStreamError as fault:
         sys.exit(f"xcast: the bank: {fault}")

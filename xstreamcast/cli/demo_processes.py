@@ -1,4 +1,5 @@
-"""The processes of ``xcast demo``: a broadcast server and the bank that publishes to it, gone whenever the demo is."""
+"""The processes of ``xcast demo``: a broadcast server and the bank that publishes to it, gone whenever the demo is; and
+those of Spark that keep answers."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from xstreamcast.cli.demo_bank import Told
 from xstreamcast.cli.interrupts import kept
 from xstreamcast.errors import error
 from xstreamcast.serve import SCHEME
@@ -26,22 +28,31 @@ class Child:
     It is in a group of its own, for Ctrl-C is for us.
     """
 
-    def __init__(self, title: str, code: str, given: list[Any], token: str) -> None:
+    def __init__(self, title: str, code: str, given: list[Any], token: str, told: Told | None = None) -> None:
         self.title = title
+        self.told = told
         call = f"import json; from xstreamcast.cli.demo_bank import main, tied; {code.format(repr(json.dumps(given)))}"
         package = str(Path(__file__).resolve().parents[2])
         paths = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
         self.process = subprocess.Popen(
             [sys.executable, "-c", call],
             env={**os.environ, "PYTHONPATH": paths, "XCAST_TOKEN": token},
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, process_group=0,
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL if told is None else subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, process_group=0,
         )  # fmt: skip
         self.said: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
 
     def listen(self) -> None:
-        """Keep what it says from now on, and do not let it wait for being read."""
+        """Keep what it says from now on, and do not let it wait for being read; the numbers it tells are passed on."""
         self._reader.start()
+        if self.told is not None:
+            threading.Thread(target=self._hear, args=(self.told,), daemon=True).start()
+
+    def _hear(self, told: Told) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            told(int(line))
 
     def _read(self) -> None:
         assert self.process.stderr is not None
@@ -80,10 +91,10 @@ class Server:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[Server]:
+def serving(folder: Path, *, console: bool = False) -> Iterator[Server]:
     """``xcast serve`` on a free port of this machine, its log in a folder."""
     token = secrets.token_hex(16)
-    given = ["serve", "--log", str(folder), "--port", "0", "--cycle", "5"]
+    given = ["serve", "--log", str(folder), "--port", "0", "--cycle", "5", *(["--console"] if console else [])]
     code = "from xstreamcast.cli import main; tied(); main(json.loads({}))"
     with kept(lambda: Child("the server", code, given, token), Child.close) as child:
         assert child.process.stderr is not None
@@ -99,9 +110,32 @@ def serving(folder: Path) -> Iterator[Server]:
 
 
 @contextmanager
-def publishing(server: Server, factor: float, seed: int, seconds: float | None) -> Iterator[Child]:
-    """The bank, which publishes to a server."""
-    given = [server.address, factor, seed, seconds]
-    with kept(lambda: Child("the bank", "main(*json.loads({}))", given, server.token), Child.close) as bank:
+def publishing(
+    server: Server, factor: float, seed: int, bulk: int, seconds: float | None, told: Told
+) -> Iterator[Child]:
+    """The bank, which publishes to a server, and tells how much of the bulk it has published."""
+    given = [server.address, factor, seed, bulk, seconds]
+    with kept(lambda: Child("the bank", "main(*json.loads({}))", given, server.token, told), Child.close) as bank:
         bank.listen()
         yield bank
+
+
+def engine_workers() -> list[int]:
+    """The Python processes of our Spark that keep answers: workers of a pool of their own, forked from its daemon."""
+    from xstreamcast.spark.motion.micro_batch import POOL
+
+    listed = subprocess.run(["ps", "axeww", "-o", "pid=,ppid=,command="], capture_output=True, text=True, check=True)
+    parents: dict[int, int] = {}
+    pool: list[int] = []
+    for line in listed.stdout.splitlines():
+        pid, parent, command = line.split(None, 2)
+        parents[int(pid)] = int(parent)
+        if "pyspark.daemon" in command and f"{POOL}=" in command:
+            pool.append(int(pid))
+    return [pid for pid in pool if parents[pid] in pool and _is_below(os.getpid(), pid, parents)]
+
+
+def _is_below(above: int, process: int, parents: dict[int, int]) -> bool:
+    while process in parents and process != above:
+        process = parents[process]
+    return process == above

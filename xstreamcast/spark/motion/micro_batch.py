@@ -24,7 +24,8 @@ from weakref import WeakValueDictionary
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_POOL: Final = "XSTREAMCAST_WORKERS"
+POOL: Final = "XSTREAMCAST_WORKERS"
+"""The variable of the environment that workers with engines have, and no others."""
 _PARTITIONS: Final = "spark.sql.shuffle.partitions"
 _BY_FILES: Final = {
     "spark.sql.streaming.checkpointFileManagerClass":
@@ -82,11 +83,11 @@ def own_workers(spark: SparkSession, pool: Pool) -> Iterator[None]:
     Spark shares a worker among functions whose environments are equal; so theirs has one variable more.
     """
     environment: dict[str, str] = spark.sparkContext.environment
-    environment[_POOL] = str(pool.number)
+    environment[POOL] = str(pool.number)
     try:
         yield
     finally:
-        del environment[_POOL]
+        del environment[POOL]
 
 
 @contextmanager
