@@ -8,6 +8,7 @@ import json
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Coroutine
 from functools import partial
 from pathlib import Path
@@ -39,6 +40,15 @@ def t(items: list[Change | Structure]) -> str:
     for item in items:
         regions.apply(item)
     return regions.text()
+
+
+def test_a_server_says_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setitem(sys.modules, "aiohttp", None)  # as if it were not installed
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "--log", str(tmp_path / "log"), "--port", "0"])
+    assert ended.value.code == 1
+    assert "XSC0109 a server needs aiohttp" in capsys.readouterr().err
+    assert not (tmp_path / "log").exists()
 
 
 def run(capfd: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:

@@ -69,12 +69,11 @@ def run_station(
     queries: tuple[str, ...] = (),
 ) -> None:
     """Serve until SIGINT or SIGTERM; ``ready`` is called when everything is there."""
-    try:
-        import aiohttp  # noqa: F401 - whether it is there
-    except ImportError:
-        raise error("XSC0109", "a server needs aiohttp", hint="pip install 'xstreamcast[serve]'") from None
-
     import logging
+    from importlib.util import find_spec
+
+    if find_spec("aiohttp") is None:
+        raise error("XSC0109", "a server needs aiohttp", hint="pip install 'xstreamcast[serve]'")
 
     from xstreamcast.cli.interrupts import run
 
