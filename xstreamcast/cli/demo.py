@@ -1,11 +1,11 @@
-"""``xcast demo``: a live credit card stream, broadcast, and SIGMOD'04's alerts, which Spark keeps right.
+"""``xcast demo``: SIGMOD'04's credit cards on Spark, first a ledger as fast as possible, then live, with alerts.
 
+    a ledger, in a file  -->  Spark's structured streaming  -->  who has spent most
     the bank  --HTTP-->  xcast serve  --xcast://-->  Spark's structured streaming  -->  alerts, each with its why
 
-Each is a process of its own, and they start side by side. The bank (:mod:`~xstreamcast.cli.demo_bank`) publishes a
-large part of its stream as fast as it can, out of order, and goes on slowly; Spark takes it in from the server's log.
-In the middle the Python process that keeps the answer is killed with -9. At the end the answer that is shown is
-compared with the query run from scratch on the server's log.
+Each is a process of its own, and they start side by side. The bank (:mod:`~xstreamcast.cli.demo_bank`) publishes its
+accounts out of order and then, slowly, what happens to them. In the middle the Python process that keeps the alerts is
+killed with -9. At the end the answers that are shown are compared with those of the queries run from scratch.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-from xstreamcast.cli.demo_bank import PATIENCE, live_fragments
-from xstreamcast.cli.demo_processes import Child, Server, engine_workers, publishing, serving
+from xstreamcast.cli.demo_bank import PATIENCE, accounts, live_fragments
+from xstreamcast.cli.demo_processes import Child, Server, calling, engine_workers, publishing, serving
 from xstreamcast.cli.demo_show import Show, counted, showing
 from xstreamcast.cli.interrupts import held, kept
 from xstreamcast.cli.options import Done, Option
@@ -34,7 +34,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from xstreamcast.spark.motion.continuous_query import Running
-    from xstreamcast.spark.motion.sink_answers import Answers
+
+SPENDERS: Final = """\
+for $a in stream("ledger")//account
+let $spent := sum($a/transaction[status = "charged"]/amount)
+where $spent >= 100000
+return <spender account="{$a/@id}" spent="{round($spent, 2)}">{string($a/customer)}</spender>"""
 
 ALERTS: Final = """\
 for $a in stream("credit")//account
@@ -44,14 +49,14 @@ return <alert account="{$a/@id}" customer="{$a/customer}" limit="{$limit}">{
   for $t in $hour return <charge at="{vtFrom($t)}" amount="{$t/amount}">{string($t/vendor)}</charge>
 }</alert>"""
 
-BULK: Final = 24_000
-"""Fragments that are taken in as fast as possible."""
-BATCHES: Final = 6
-"""… in so many micro-batches."""
+BULK: Final = 120_000
+"""Fragments of the ledger."""
+BATCHES: Final = 4
+"""… which are taken in by so many micro-batches."""
 MASTER: Final = "local[2,4]"
 """Two tasks at a time, each of which is tried four times: a process that is killed is no failure of the query."""
 _STRIKE: Final = 0.4
-"""When so much of the live part has been taken in, the process that keeps the answer is killed."""
+"""When so much of the live part has been taken in, the process that keeps the alerts is killed."""
 _AT_ONCE: Final = 5_000
 """Records of the server's log in one request."""
 _LOOK: Final = 0.1
@@ -59,21 +64,21 @@ _LOOK: Final = 0.1
 
 
 def demo_command(
-    factor: Annotated[float, Option(help="How much: 1 is 2,000 accounts.")] = 1.0,
+    factor: Annotated[float, Option(help="How much: 1 is 2,000 accounts.")] = 0.6,
     seed: Annotated[int, Option(help="Which accounts, and what happens to them.")] = 1,
-    bulk: Annotated[int, Option(min=0, help="Fragments that are taken in as fast as possible.")] = BULK,
-    seconds: Annotated[float, Option(help="How long the live part is that follows, 20 fragments a second.")] = 20.0,
-    console: Annotated[bool, Option("--console", help="Show stream and query in the browser too.")] = False,
+    bulk: Annotated[int, Option(min=1, help="Fragments of the ledger, which is read as fast as possible.")] = BULK,
+    seconds: Annotated[float, Option(help="How long the live part is that follows, 20 fragments a second.")] = 16.0,
+    console: Annotated[bool, Option("--console", help="Show the live part in the browser too.")] = False,
     keep: Annotated[bool, Option("--keep", help="Go on until Ctrl-C.")] = False,
     plain: Annotated[bool, Option("--plain", help="Lines instead of a live view.")] = False,
 ) -> None:
-    """Credit cards live: a bank, a broadcast server, Spark; alerts that come and are withdrawn, and why.
+    """Credit cards on Spark: a ledger as fast as possible, then live; alerts come and are withdrawn, and why.
 
-    A bank publishes fragments out of order to a server, and Spark reads them from there: first as fast as it can, then
-    slowly. An alert stands as long as the charges of one hour are too much for a card. In the middle the process that
-    keeps the answer is killed; at the end the answer is compared with that of the query from scratch. Everything stays
-    on this machine, in a temporary folder, and goes away afterwards. Takes less than a minute. With --console a
-    terminal keeps the page until Ctrl-C.
+    First Spark reads a large file of fragments, and says how fast. Then a bank publishes fragments out of order to a
+    server, and Spark reads them from there: an alert stands as long as the charges of one hour are too much for a card.
+    In the middle the process that keeps the alerts is killed; at the end the answers are compared with those of the
+    queries from scratch. Everything stays on this machine, in a temporary folder, and goes away afterwards. Takes less
+    than a minute. With --console a terminal keeps the page until Ctrl-C.
     """
     if not (0 < factor <= 10 and 0 < seconds <= 3600):
         raise error("XSC0051", f"factor {factor:g}, {seconds:g} seconds", hint="a factor up to 10, up to 3600 seconds")
@@ -83,21 +88,56 @@ def demo_command(
 
 
 def demo(factor: float, seed: int, bulk: int, seconds: float | None, *, console: bool, live: bool) -> bool:
-    """Play it; whether the answer at the end is that of the query run from scratch on the server's log."""
-    with kept(_folder, _remove) as folder, showing(bulk, live=live) as show:
-        show.introduce(ALERTS)
-        with serving(folder / "log", console=console) as server:
-            show.say(f"the server is on the air: {server.address} (try xcast listen, in another terminal)")
-            with publishing(server, factor, seed, bulk, seconds, show.published) as bank:
-                show.say(f"the bank publishes {bulk:,} fragments, out of order; meanwhile Spark starts ({MASTER})")
-                with _spark(folder) as spark:
-                    show.say(f"Spark {spark.version} is up, and the query stands")
-                    running = follow(spark, folder, server, bank, show, seconds, console=console)
-                    equal = verdict(running.answers, server.address, show)
-            if console and live:
-                show.say("the console stays until Ctrl-C")
-                _until_ctrl_c(server.child)
+    """Play it; whether the answers at the end are those of the queries run from scratch."""
+    with kept(_folder, _remove) as folder, showing(accounts(factor, seed), live=live) as show, ExitStack() as stack:
+        show.say(f"Spark starts ({MASTER}); meanwhile the bank writes its ledger, {bulk:,} fragments, and opens")
+        ledger = stack.enter_context(calling("the ledger", *ledger_words(factor, seed, bulk, folder / "ledger.xml")))
+        server = stack.enter_context(serving(folder / "log", console=console))
+        show.say(f"a server is on the air: {server.address} (try xcast listen, in another terminal)")
+        bank = stack.enter_context(publishing(server, factor, seed, show.opening, seconds, show.published))
+        with _spark(folder) as spark:
+            show.say(f"Spark {spark.version} is up")
+            ledger.done()
+            spenders = read_ledger(spark, folder / "ledger.xml", bulk, show)
+            words = ["query", SPENDERS, "--stream", f"ledger={folder / 'ledger.xml'}", "-o", str(folder / "expected")]
+            law = stack.enter_context(calling("the query from scratch", *words))  # beside the live part
+            alerts = follow(spark, folder, server, bank, show, seconds, console=console)
+            show.say(f"live: {counted(show.came, 'alert')} came, {show.gone:,} withdrawn")
+            show.say("the law: are the answers those of the queries run from scratch?")
+            law.done()
+            expected = (folder / "expected").read_text(encoding="utf-8").removesuffix("\n")  # the end of the file
+            where = f"the {spenders.answers.n:,} fragments of the ledger"
+            equal = show.compared("spender", spenders.answer(), expected, where)
+            where = f"the {alerts.answers.n:,} fragments in the server's log"
+            equal &= show.compared("alert", alerts.answer(), from_scratch(server.address, alerts.answers.n), where)
+        if console and live:
+            show.say("the console stays until Ctrl-C")
+            _until_ctrl_c(server.child)
     return equal
+
+
+def ledger_words(factor: float, seed: int, bulk: int, path: Path) -> list[str]:
+    """The command that writes a ledger of so many fragments, or a few more: ``xcast generate``."""
+    updates = max(0, bulk - accounts(factor, seed))
+    return ["generate", "credit", f"--factor={factor}", f"--seed={seed}", f"--updates={updates}", "-o", str(path)]
+
+
+def read_ledger(spark: SparkSession, ledger: Path, bulk: int, show: Show) -> Running:
+    """Have Spark answer a query over all that is in a file, batch by batch, as fast as it can."""
+    from xstreamcast.spark import continuous
+
+    show.ask("Act 1, as fast as it can. Who has spent 100,000 or more?", SPENDERS)
+    some = {"maxFragmentsPerTrigger": str(1 + -(-bulk // BATCHES))}
+    spenders = continuous(spark, SPENDERS, {"ledger": str(ledger)}, options=some)
+    running = spenders.start(display=show.read, available_now=True)
+    try:
+        while not running.wait(_LOOK):
+            pass
+    finally:
+        with held():
+            running.stop()
+    show.say(f"that is {show.bulk_rate:,.0f} fragments a second", "bold")
+    return running
 
 
 def follow(
@@ -110,18 +150,18 @@ def follow(
     *,
     console: bool = False,
 ) -> Running:
-    """Have Spark keep the answer right while the stream comes, to its end; without a length of it, to Ctrl-C."""
+    """Have Spark keep an answer right while a stream comes, to its end; without a length of it, to Ctrl-C."""
     from xstreamcast.spark import continuous
 
+    show.ask("Act 2, live. Which cards were charged too much within one hour?", ALERTS)
     _registered(server, bank)
-    some = {"maxFragmentsPerTrigger": str(1 + -(-show.bulk // BATCHES))}
-    alerts = continuous(spark, ALERTS, {"credit": server.address}, options=some)
+    alerts = continuous(spark, ALERTS, {"credit": server.address})
     show.tell = bank.tell  # it waits for Spark, so that alerts can be seen while they stand
     running = alerts.start(sinks=[show], checkpoint=folder / "state")
     try:
         if console:
             show.say(f"the same in the browser: {browse(server)}")
-        children, middle = (server.child, bank), show.bulk + round(_STRIKE * live_fragments(seconds))
+        children, middle = (server.child, bank), show.opening + round(_STRIKE * live_fragments(seconds))
         _wait(running, show, children, until=lambda: show.n >= middle)
         strike(running, show, children)
         _wait(running, show, children)
@@ -135,39 +175,23 @@ def follow(
 
 
 def strike(running: Running, show: Show, children: tuple[Child, ...]) -> None:
-    """kill -9 of the Python process that keeps the answer, in the middle of a micro-batch; another takes its place."""
+    """kill -9 of the Python process that keeps the alerts, in the middle of a micro-batch; another takes its place."""
     _wait(running, show, children, until=lambda: bool(running.query.status["isDataAvailable"]))
     if running.answers.ended:
         return
-    killed, n, began = engine_workers(), show.n, time.monotonic()
+    killed, n, began = engine_workers(running.pool.number), show.n, time.monotonic()
     for worker in killed:
         os.kill(worker, signal.SIGKILL)
     gone = ", ".join(map(str, killed))
-    show.say(f"! kill -9 {gone}: the Python process that keeps the answer, in the middle of a micro-batch", "bold red")
+    show.say(f"! kill -9 {gone}: the Python process that keeps the alerts, in the middle of a micro-batch", "bold red")
     _wait(running, show, children, until=lambda: show.n > n)
-    others = ", ".join(str(worker) for worker in engine_workers() if worker not in killed)
+    others = ", ".join(str(worker) for worker in engine_workers(running.pool.number) if worker not in killed)
     after = f"{time.monotonic() - began:.1f} s later"
     show.say(f"  {after} process {others} goes on from the state: {n:,} fragments, nothing is lost", "bold red")
 
 
-def verdict(answers: Answers, address: str, show: Show) -> bool:
-    """Compare the answer with that of the query run from scratch over what Spark has read, and say how it went."""
-    show.say(f"live: {counted(show.came)} came, {show.gone:,} were withdrawn. Does the law hold, T(q'(γ)) = q(T(γ))?")
-    shown = answers.queries[0].text()
-    expected, size = from_scratch(address, answers.n)
-    equal = shown == expected
-    show.say(f"  shown: {counted(shown.count('<alert '))}, {len(shown.encode()):,} bytes")
-    show.say(
-        f"  the query from scratch on the {answers.n:,} fragments in the server's log, {size / 1e6:.1f} MB: "
-        f"{counted(expected.count('<alert '))}, {len(expected.encode()):,} bytes"
-    )
-    said = "they are the same, byte for byte" if equal else "they are NOT the same"
-    show.say(f"  {said}", "bold green" if equal else "bold red")
-    return equal
-
-
-def from_scratch(address: str, count: int) -> tuple[str, int]:
-    """The query's answer on the document that the first changes of a server's log describe; and bytes of the log."""
+def from_scratch(address: str, count: int) -> str:
+    """The alerts on the document that the first changes of a server's log describe."""
     import xstreamcast
     from xstreamcast.model.fragment import FragmentWriter
     from xstreamcast.serve.client import parse_address, read
@@ -184,7 +208,7 @@ def from_scratch(address: str, count: int) -> tuple[str, int]:
                 count -= 1
         stretch = read(parse_address(address), stretch.next, _AT_ONCE, log=stretch.log)
     writer.close()
-    return xstreamcast.query(ALERTS, streams={"credit": log.getvalue()}).xml(), log.tell()
+    return xstreamcast.query(ALERTS, streams={"credit": log.getvalue()}).xml()
 
 
 def browse(server: Server) -> str:

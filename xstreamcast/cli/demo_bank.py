@@ -1,8 +1,8 @@
 """The bank of ``xcast demo``, in a process of its own: it publishes its story to a server, over HTTP and with a token.
 
 First come the accounts as they stand, every fragment on its own and in random order, and then what happens: purchases,
-limits that change, cards that are stolen. A fragment may be overtaken by a few others. The first so many fragments are
-published as fast as the server takes them, the others slowly.
+limits that change, cards that are stolen. A fragment may be overtaken by a few others. The accounts are published as
+fast as the server takes them, the rest slowly.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Pace:
 
 
 def publish(
-    address: str, token: str, factor: float, seed: int, bulk: int, seconds: float | None, pace: Pace, told: Told
+    address: str, token: str, factor: float, seed: int, opening: int, seconds: float | None, pace: Pace, told: Told
 ) -> None:
     """Play the bank: so many fragments at once, then live for so long, or for ever. ``told``: how many there are."""
     from xstreamcast.generate.credit import GENERATOR
@@ -74,8 +74,8 @@ def publish(
     publisher.publish([parse_structure(GENERATOR.structures["credit"])])
     sent = 0
     story = out_of_order(factor, seed)
-    while sent < bulk:
-        part = list(islice(story, min(_AT_ONCE, bulk - sent)))
+    while sent < opening:
+        part = list(islice(story, min(_AT_ONCE, opening - sent)))
         publisher.publish(part)
         sent += len(part)
         told(sent)
@@ -94,16 +94,23 @@ def publish(
     publisher.publish([Eos()])
 
 
+def accounts(factor: float, seed: int) -> int:
+    """How many fragments the accounts have as they stand, the root among them."""
+    from xstreamcast.generate.credit import GENERATOR
+
+    assert GENERATOR.changes is not None
+    return sum(1 for _ in GENERATOR.changes(factor, seed, 0)) - 1  # without the end of the stream
+
+
 def out_of_order(factor: float, seed: int) -> Iterator[Change]:
     """The accounts as they stand, every fragment on its own and in random order, then what happens to them."""
     from xstreamcast.generate.credit import GENERATOR
 
     assert GENERATOR.changes is not None
     rng = random.Random(seed)
-    accounts = sum(1 for _ in GENERATOR.changes(factor, seed, 0)) - 1
     changes = (change for _, change in GENERATOR.changes(factor, seed, 1 << 40))
     yield next(changes)  # the root comes first, so that there is something to see; it holds nothing but holes
-    standing = list(islice(changes, accounts - 1))
+    standing = list(islice(changes, accounts(factor, seed) - 1))
     rng.shuffle(standing)
     yield from standing
     waiting: list[Change] = []
@@ -127,13 +134,15 @@ def tied(pace: Pace | None = None) -> None:
     threading.Thread(target=listen, daemon=True).start()
 
 
-def main(address: str, factor: float, seed: int, bulk: int, seconds: float | None) -> None:
+def main(address: str, factor: float, seed: int, opening: int, seconds: float | None) -> None:
     """The process."""
     from xstreamcast.errors import XStreamError
 
     pace = Pace()
     tied(pace)
     try:
-        publish(address, os.environ["XCAST_TOKEN"], factor, seed, bulk, seconds, pace, lambda n: print(n, flush=True))
+        publish(
+            address, os.environ["XCAST_TOKEN"], factor, seed, opening, seconds, pace, lambda n: print(n, flush=True)
+        )
     except XStreamError as fault:
         sys.exit(f"xcast: the bank: {fault}")

@@ -14,12 +14,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from xstreamcast.cli.demo_bank import Told
 from xstreamcast.cli.interrupts import kept
 from xstreamcast.errors import error
 from xstreamcast.serve import SCHEME
+
+_COMMAND: Final = "from xstreamcast.cli import main; tied(); main(json.loads({}))"
 
 
 class Child:
@@ -72,6 +74,11 @@ class Child:
             said = self.said[-1] if self.said else f"status {self.process.returncode}"
             raise error("XSC0066", f"{self.title} has ended: {said}", hint="nothing of it is left; try again")
 
+    def done(self) -> None:
+        """Wait until it has ended by itself; raise if it has failed."""
+        self.process.wait()
+        self.check()
+
     def close(self) -> None:
         """It is gone afterwards."""
         self.process.terminate()
@@ -95,8 +102,7 @@ def serving(folder: Path, *, console: bool = False) -> Iterator[Server]:
     """``xcast serve`` on a free port of this machine, its log in a folder."""
     token = secrets.token_hex(16)
     given = ["serve", "--log", str(folder), "--port", "0", "--cycle", "5", *(["--console"] if console else [])]
-    code = "from xstreamcast.cli import main; tied(); main(json.loads({}))"
-    with kept(lambda: Child("the server", code, given, token), Child.close) as child:
+    with kept(lambda: Child("the server", _COMMAND, given, token), Child.close) as child:
         assert child.process.stderr is not None
         ready = child.process.stderr.readline()
         port = re.search(r"serving on http://127\.0\.0\.1:(\d+)/", ready)
@@ -110,29 +116,37 @@ def serving(folder: Path, *, console: bool = False) -> Iterator[Server]:
 
 
 @contextmanager
+def calling(title: str, *words: str) -> Iterator[Child]:
+    """A command of ``xcast``, beside us."""
+    with kept(lambda: Child(title, _COMMAND, list(words), ""), Child.close) as child:
+        child.listen()
+        yield child
+
+
+@contextmanager
 def publishing(
-    server: Server, factor: float, seed: int, bulk: int, seconds: float | None, told: Told
+    server: Server, factor: float, seed: int, opening: int, seconds: float | None, told: Told
 ) -> Iterator[Child]:
-    """The bank, which publishes to a server, and tells how much of the bulk it has published."""
-    given = [server.address, factor, seed, bulk, seconds]
+    """The bank, which publishes to a server, and tells how much of the accounts it has published."""
+    given = [server.address, factor, seed, opening, seconds]
     with kept(lambda: Child("the bank", "main(*json.loads({}))", given, server.token, told), Child.close) as bank:
         bank.listen()
         yield bank
 
 
-def engine_workers() -> list[int]:
-    """The Python processes of our Spark that keep answers: workers of a pool of their own, forked from its daemon."""
+def engine_workers(pool: int) -> list[int]:
+    """The Python processes of our Spark that keep an answer: workers of a pool of its own, forked from a daemon."""
     from xstreamcast.spark.motion.micro_batch import POOL
 
     listed = subprocess.run(["ps", "axeww", "-o", "pid=,ppid=,command="], capture_output=True, text=True, check=True)
     parents: dict[int, int] = {}
-    pool: list[int] = []
+    found: list[int] = []
     for line in listed.stdout.splitlines():
         pid, parent, command = line.split(None, 2)
         parents[int(pid)] = int(parent)
-        if "pyspark.daemon" in command and f"{POOL}=" in command:
-            pool.append(int(pid))
-    return [pid for pid in pool if parents[pid] in pool and _is_below(os.getpid(), pid, parents)]
+        if "pyspark.daemon" in command and f" {POOL}={pool} " in f"{command} ":
+            found.append(int(pid))
+    return [pid for pid in found if parents[pid] in found and _is_below(os.getpid(), pid, parents)]
 
 
 def _is_below(above: int, process: int, parents: dict[int, int]) -> bool:

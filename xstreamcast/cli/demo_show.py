@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -88,7 +88,7 @@ class Alert:
     @property
     def why(self) -> str:
         """The charges within the hour."""
-        return _sum(self.charges)
+        return " + ".join(map(str, self.charges))
 
     def why_withdrawn(self, now: datetime) -> str:
         """What became of the reason for it.
@@ -99,36 +99,35 @@ class Alert:
         left = self.charged - sum((one.amount for one in old), Decimal())
         if left >= self.threshold:
             return f"{left:,} are still within the hour, but its limit is no longer {self.limit:,}"
-        return f"it is {now:%H:%M}, and {_sum(old)} is more than an hour ago: {left:,} is left"
+        gone = f"{old[0]} is" if len(old) == 1 else f"{len(old)} charges of {old[0].at:%H:%M} to {old[-1].at:%H:%M} are"
+        return f"it is {now:%H:%M}, and {gone} more than an hour ago; {left:,} of {self.charged:,} is left"
 
 
-def _sum(charges: Iterable[Charge]) -> str:
-    return " + ".join(map(str, charges))
-
-
-def counted(count: int) -> str:
-    """So many alerts, in words."""
-    return f"{count:,} alert{'' if count == 1 else 's'}"
+def counted(count: int, what: str) -> str:
+    """So many of something, in words."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 class Show:
-    """A sink of Spark's query: follows the micro-batches, and says what is new. The first ``bulk`` fragments come fast.
+    """Says what is new, micro-batch by micro-batch, and is a sink of the query that runs live.
 
-    ``n`` is how many fragments have been taken in, ``came`` and ``gone`` count alerts of the live part, ``since`` is
-    when the last micro-batch ended; ``tell`` is told how far Spark is.
+    ``opening`` is how many fragments come before the live part; ``n`` how many have been taken in, ``bulk_rate`` how
+    many of the ledger in a second after the first micro-batch; ``came`` and ``gone`` count alerts, ``since`` is when
+    the last micro-batch ended; ``tell`` is told how far Spark is.
     """
 
-    def __init__(self, console: Console, bulk: int) -> None:
+    def __init__(self, console: Console, opening: int) -> None:
         self.console = console
-        self.bulk = bulk
+        self.opening = opening
         self.tell: Callable[[int], object] = lambda _: None
         self.n = self.came = self.gone = 0
-        self.rate = 0.0
+        self.rate = self.bulk_rate = 0.0
+        self.phase = "starting"
         self.now = _EPOCH
         self.began = self.since = time.monotonic()
         self.alerts: dict[str, Alert] = {}
         self.withdrawn: deque[tuple[float, Alert, str]] = deque(maxlen=8)
-        self._first, self._first_ended = 0, 0.0
+        self._warm = 0, 0.0
         self._lock = threading.Lock()
 
     def say(self, text: str, style: str = "") -> None:
@@ -137,44 +136,48 @@ class Show:
 
         self.console.print(Text(f"{time.monotonic() - self.began:5.1f} s  {text}", style))
 
-    def introduce(self, query: str) -> None:
-        """What there will be to see."""
-        self.console.print("A bank broadcasts, Spark listens. Which cards were charged too much within one hour?\n")
-        self.console.print(query + "\n", style="cyan", markup=False)
+    def ask(self, title: str, query: str) -> None:
+        """What is asked now; nothing has been taken in."""
+        self.console.print(f"\n{title}", style="bold")
+        self.console.print(query, style="cyan", markup=False)
+        self.phase, self.n, self.rate, self.since = "starting", 0, 0.0, time.monotonic()
 
     def published(self, sent: int) -> None:
-        """The bank has published so many fragments of the bulk."""
-        if sent == self.bulk:
-            self.say("the bank has published them: they are in the server's log")
+        """The bank has published so many fragments of its accounts."""
+        if sent == self.opening:
+            self.say(f"the bank is open: {sent:,} fragments, out of order, are in the server's log")
+
+    def read(self, answers: Answers) -> None:
+        """A micro-batch of the ledger has been taken in."""
+        ended = self._taken("bulk", answers.n)
+        shown = f"{counted(answers.queries[0].shown, 'spender')} shown"
+        if not self._warm[0]:  # Spark's processes have started, too
+            self._warm = self.n, ended
+            self.say(f"{self.n:,} fragments, with the start of Spark's processes; {shown}")
+            return
+        self.bulk_rate = (self.n - self._warm[0]) / (ended - self._warm[1])
+        self.say(f"{self.n:,} fragments, {self.rate:,.0f} a second; {shown}")
 
     def take(self, batch: Batch, answers: Answers, told: list[list[Emitted]]) -> None:
-        """A micro-batch is done, and this is the answer now."""
-        ended, before = time.monotonic(), self.n
+        """A micro-batch of the live stream is done, and these are the alerts now."""
+        before = self.n
+        ended = self._taken("live", answers.n)
         if batch.progress is not None and batch.progress["now"] is not None:
             self.now = _EPOCH + timedelta(microseconds=batch.progress["now"])
         with self._lock:
             standing = {alert.account: alert for alert in (Alert.of(item) for _, item in answers.queries[0].items())}
             was, self.alerts = self.alerts, standing
-            self.n, self.rate = answers.n, (answers.n - before) / (ended - self.since)
-        if before < self.bulk:
-            self._bulk(before, ended)
-        else:
-            self._live(was, standing, ended)
-        self.since = ended
+        if before < self.opening <= self.n:
+            self.say(f"the accounts are there, {self.n:,} fragments; from here on slowly, so that it can be followed:")
+        self._live(was, standing, ended)
         self.tell(self.n)
 
-    def _bulk(self, before: int, ended: float) -> None:
-        if not before:  # Spark's processes have started now
-            self._first, self._first_ended = self.n, ended
-            self.say(f"bulk: {self.n:,} fragments, with the start of Spark's processes")
-            return
-        stand = f"it is {self.now:%d %b, %H:%M}, {counted(len(self.alerts))} shown"
-        self.say(f"bulk: {self.n:,} fragments, {self.rate:,.0f} a second; {stand}")
-        if self.n >= self.bulk:
-            whole = (self.n - self._first) / (ended - self._first_ended)
-            self.say(
-                f"bulk: {whole:,.0f} fragments a second. The rest comes slowly, so that it can be followed:", "bold"
-            )
+    def _taken(self, phase: str, n: int) -> float:
+        """So many fragments have been taken in; when that was."""
+        ended = time.monotonic()
+        self.phase, self.rate = phase, (n - self.n) / (ended - self.since)
+        self.n, self.since = n, ended
+        return ended
 
     def _live(self, was: dict[str, Alert], standing: dict[str, Alert], ended: float) -> None:
         for account, alert in was.items():
@@ -200,30 +203,45 @@ class Show:
         with self._lock:
             standing = sorted(self.alerts.values(), key=lambda alert: alert.charges[-1].at if alert.charges else _EPOCH)
             gone = [(alert, why) for ended, alert, why in self.withdrawn if time.monotonic() - ended < _GLOW]
+        footing = Text(f"{self.phase}: {self.n:,} fragments, {self.rate:,.0f} a second", style="dim")
+        if not standing and not gone:
+            return footing
         room = max(2, self.console.height // 2 - 4)
-        table = Table(title=f"Alerts at {self.now:%d %B %Y, %H:%M}" if self.n else "Alerts", expand=True)
-        for name in ("account", "charged", "limit", "why"):
-            table.add_column(name, justify="left" if name in ("account", "why") else "right", no_wrap=name != "why")
+        table = Table(title=f"{counted(len(standing), 'alert')} at {self.now:%d %B %Y, %H:%M}", expand=True)
+        for name in ("account", "charged", "limit"):
+            table.add_column(name, justify="left" if name == "account" else "right", no_wrap=True)
+        table.add_column("why", ratio=1)
         for alert in standing[-room:]:
             style = "bold red" if alert.kind == "maxed out" else "bold yellow"
             table.add_row(Text(alert.who), f"{alert.charged:,}", f"{alert.limit:,}", alert.why, style=style)
-        for alert, why in gone[-max(0, room - len(standing)) :] if len(standing) < room else []:
+        for alert, why in gone[: max(0, room - len(standing))]:
             table.add_row(Text(alert.who, "strike"), "", f"{alert.limit:,}", f"withdrawn: {why}", style="dim")
-        phase = "starting" if not self.n else "bulk" if self.n < self.bulk else "live"
-        footing = f"{phase}: {self.n:,} fragments, {self.rate:,.0f} a second, {counted(len(standing))} shown"
-        return Group(table, Text(footing, style="dim"))
+        return Group(table, footing)
+
+    def compared(self, what: str, shown: str, expected: str, where: str) -> bool:
+        """Say whether an answer is that of the query run from scratch."""
+        equal = shown == expected
+        counts = [
+            f"{counted(text.count(f'<{what} '), what)}, {len(text.encode()):,} bytes" for text in (shown, expected)
+        ]
+        self.say(
+            f"  shown {counts[0]}; from scratch on {where} {counts[1]}: "
+            + ("the same, byte for byte" if equal else "NOT the same"),
+            "bold green" if equal else "bold red",
+        )
+        return equal
 
     def close(self) -> None:
         """All has been said."""
 
 
 @contextmanager
-def showing(bulk: int, *, live: bool) -> Iterator[Show]:
+def showing(opening: int, *, live: bool) -> Iterator[Show]:
     """Lines on standard output; ``live``: below them, on a terminal, the alerts as they stand."""
     from rich.console import Console
     from rich.live import Live
 
-    show = Show(Console(highlight=False, soft_wrap=not live), bulk)
+    show = Show(Console(highlight=False, soft_wrap=not live), opening)
     if not live:
         yield show
         return
