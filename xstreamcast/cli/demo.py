@@ -22,7 +22,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-from xstreamcast.cli.demo_bank import PATIENCE, accounts, live_fragments
+from xstreamcast.cli.demo_bank import accounts, live_fragments
 from xstreamcast.cli.demo_processes import Child, Server, calling, engine_workers, publishing, serving
 from xstreamcast.cli.demo_show import Show, counted, showing
 from xstreamcast.cli.interrupts import held, kept
@@ -59,6 +59,8 @@ _STRIKE: Final = 0.4
 """When so much of the live part has been taken in, the process that keeps the alerts is killed."""
 _AT_ONCE: Final = 5_000
 """Records of the server's log in one request."""
+_PATIENCE: Final = 120.0
+"""Seconds without a micro-batch after which something is wrong."""
 _LOOK: Final = 0.1
 """Seconds between two looks at how it goes."""
 
@@ -234,15 +236,15 @@ def _wait(running: Running, show: Show, children: tuple[Child, ...], until: Call
     while not (until() or running.until_ended(_LOOK)):
         for child in children:
             child.check()
-        if time.monotonic() - show.since > PATIENCE:
-            raise error("XSC0066", f"no micro-batch for {PATIENCE:g} seconds", hint="is the machine very busy?")
+        if time.monotonic() - show.since > _PATIENCE:
+            raise error("XSC0066", f"no micro-batch for {_PATIENCE:g} seconds", hint="is the machine very busy?")
 
 
 def _registered(server: Server, bank: Child) -> None:
     """Wait until the stream is there: Spark asks for it when the query starts."""
     from xstreamcast.serve.client import parse_address, read
 
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + _PATIENCE
     while True:
         try:
             read(parse_address(server.address), limit=1)

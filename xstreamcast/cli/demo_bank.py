@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 Told = Callable[[int], object]
 
-PATIENCE: Final = 120.0
-"""Seconds without a micro-batch after which something is wrong."""
 RATE: Final = 20.0
 """Fragments a second in the live part: slow enough to see an alert come and go."""
 _TICK: Final = 0.25
@@ -55,10 +53,10 @@ class Pace:
             self._read = read
             self._told.notify_all()
 
-    def wait_for(self, count: int, seconds: float) -> None:
-        """Until so many have been read, or so long."""
+    def wait_for(self, count: int) -> None:
+        """Until so many have been read, however long that takes: who reads them ends us where it fails."""
         with self._told:
-            self._told.wait_for(lambda: self._read >= count, seconds)
+            self._told.wait_for(lambda: self._read >= count)
 
 
 def publish(
@@ -79,7 +77,7 @@ def publish(
         publisher.publish(part)
         sent += len(part)
         told(sent)
-    pace.wait_for(sent, PATIENCE)
+    pace.wait_for(sent)
     last = None if seconds is None else sent + live_fragments(seconds)
     due, following = 0.0, time.monotonic()
     while last is None or sent < last:
@@ -90,7 +88,7 @@ def publish(
         due -= int(due)
         publisher.publish(part)
         sent += len(part)
-        pace.wait_for(sent - _AHEAD, PATIENCE)
+        pace.wait_for(sent - _AHEAD)
     publisher.publish([Eos()])
 
 
