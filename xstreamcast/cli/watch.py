@@ -118,6 +118,8 @@ def watch_command(
 
       generator | xcast watch -f alerts.xq --stream feed=- --format changes > alerts.xml
 
+      slowly report.xml | xcast watch 'count(stream("doc")//row)' --stream doc=-      # plain XML, while it arrives
+
       generator | xcast watch 'stream("log")//error' --stream log=- --fixed '*' --format changes
 
       xcast watch 'stream("s")//order[open]' --stream s=orders/ --table postgresql:///shop#open --columns '@id, total'

@@ -23,6 +23,7 @@ from xstreamcast.errors import Place, error, missing_file
 from xstreamcast.model.change import Eos
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import Arrival, FragmentReader, ReaderState, read_stream
+from xstreamcast.run.continuous.arrive.growing import read_growing
 from xstreamcast.scan.encoding import Source, plain_xml, standard_input
 from xstreamcast.scan.given import is_one, is_text, stream_of
 from xstreamcast.serve import SCHEME
@@ -146,7 +147,7 @@ def _read(name: str, source: Source, idle: float | None, receptions: dict[str, R
     if not isinstance(source, str):
         return read_stream(source)
     if source == "-":
-        return read_stream(standard_input())
+        return read_growing(plain_xml(standard_input()), "<stdin>")
     if source.startswith(SCHEME):
         from xstreamcast.serve.client import parse_address, receive
         from xstreamcast.serve.reception import Reception
