@@ -187,7 +187,11 @@ def _fields(cls: type[Change], attributes: Mapping[str, str], place: Place) -> d
 
 def read_stream(source: Source, *, limit: int = FRAGMENT_LIMIT) -> Iterator[Arrival]:
     """The arrivals of a whole stream from a file, a pipe or a gzip: any encoding, any size."""
-    reader = FragmentReader(plain_xml(source), source=source_name(source), limit=limit)
+    return to_the_end(FragmentReader(plain_xml(source), source=source_name(source), limit=limit))
+
+
+def to_the_end(reader: FragmentReader) -> Iterator[Arrival]:
+    """The arrivals of a stream, and whether it has been cut short."""
     ended = False
     for arrival in reader:
         ended = ended or isinstance(arrival.item, Eos)

@@ -19,7 +19,7 @@ from xml.parsers import expat
 from xstreamcast.errors import Place
 from xstreamcast.model.change import CHANGES, ROOT, Before, Change, Fill
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import Arrival, FragmentReader, ReaderState, cut_short
+from xstreamcast.model.fragment import Arrival, FragmentReader, ReaderState, cut_short, to_the_end
 from xstreamcast.model.framing import FRAGMENT_LIMIT
 from xstreamcast.model.namespaces import STREAM
 
@@ -73,10 +73,7 @@ def _root(head: bytes) -> int | None:
 
 
 def _fragments(chunks: Iterator[bytes], source: str, state: ReaderState) -> Iterator[Arrival]:
-    reader = FragmentReader(chunks, source=source, state=state)
-    yield from reader
-    if reader.framer.wrapper is not None:
-        yield cut_short(source, reader.state.offset)
+    return to_the_end(FragmentReader(chunks, source=source, state=state))
 
 
 class Growing:
