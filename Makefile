@@ -16,7 +16,7 @@ WARM = $(BIN)/python -m xstreamcast.spark.java >/dev/null || exit 1; \
 	wait $$compiling
 
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo test test-console law lint bench qt3 docs wheel clean
+.PHONY: help demo cluster-demo test test-console test-kafka law lint bench qt3 docs wheel clean
 
 help:            ## this text
 	@echo "make demo    the main job: a bank publishes to a server, Spark keeps alerts right, a process is killed in the"
@@ -24,6 +24,7 @@ help:            ## this text
 	@echo "make cluster-demo   a query on a Spark cluster of three processes on this machine"
 	@echo "make test    all tests"
 	@echo "make test-console   the console in a real browser, with screenshots; said loudly where there is none"
+	@echo "make test-kafka   topics of a real Kafka broker; said loudly where Maven does not give one"
 	@echo "make law     the law on thousands of random streams, Saxon at every prefix (N=how many)"
 	@echo "make lint    ruff, the format of the code, mypy --strict; tests, bench and tools too"
 	@echo "make bench   figures, beside other tools in the same run (ARGS=--quick: a tenth of the size)"
@@ -42,6 +43,10 @@ test: $(VENV)/.spark $(VENV)/.test
 
 test-console: $(VENV)/.spark $(VENV)/.test $(VENV)/.browser
 	@$(BIN)/python tools/browser.py $(ARGS)
+
+test-kafka: $(VENV)/.spark $(VENV)/.test $(VENV)/.kafka
+	@$(BIN)/python -m xstreamcast.spark.java >/dev/null
+	@$(BIN)/python tools/kafka.py $(ARGS)
 
 cluster-demo: $(VENV)/.spark $(VENV)/auction.xml
 	@$(BIN)/python -m xstreamcast.spark.java >/dev/null
@@ -99,6 +104,10 @@ $(VENV)/.docs: $(VENV)/.python pyproject.toml
 
 $(VENV)/.browser: $(VENV)/.python pyproject.toml
 	@$(BIN)/python tools/environment.py install browser "what drives a browser: about 10 MB to load, 40 MB on disk"
+	@touch $@
+
+$(VENV)/.kafka: $(VENV)/.python pyproject.toml
+	@$(BIN)/python tools/environment.py install kafka "a client of Kafka: about 5 MB to load, 15 MB on disk"
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.python pyproject.toml

@@ -186,6 +186,11 @@ _SPARK: Final = _topic(
             "Compute with it where it is, and send the outcome.",
         ),
         "XSC0083": ("The saved state is that of another query.", "Use another checkpoint location for another query."),
+        "XSC0084": ("A topic of Kafka cannot be written.", "Is the broker running? Has the topic that partition?"),
+        "XSC0085": (
+            "What a topic has is not what comes before the changes of this checkpoint.",
+            "Write to an empty topic, or to another partition.",
+        ),
     },
 )
 _TRANSLATION: Final = _topic(
@@ -289,7 +294,10 @@ _FEEDS: Final = _topic(
 _TABLES: Final = _topic(
     "Tables",
     {
-        "XSC0150": ("A package for tables is not installed.", "`pip install 'xstreamcast[tables]'`"),
+        "XSC0150": (
+            "A package that comes with an extra is not installed.",
+            "`pip install 'xstreamcast[tables]'`, or the extra that the hint names.",
+        ),
         "XSC0151": ("There is no such form for nested elements.", "One of struct, columns, xml, text."),
         "XSC0152": (
             "A value does not have the type of its column.",

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 from xstreamcast.spark.session import session
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
     from xstreamcast.spark.motion.association import Streams
     from xstreamcast.spark.motion.continuous_query import Motion
+    from xstreamcast.spark.motion.kafka import ToKafka
 
-__all__ = ["continuous", "continuous_many", "query", "register", "session"]
+__all__ = ["ToKafka", "continuous", "continuous_many", "from_kafka", "query", "register", "session"]
 
 
 def register(spark: SparkSession) -> None:
@@ -51,3 +52,21 @@ def continuous_many(spark: SparkSession, texts: Sequence[str], streams: Streams,
     from xstreamcast.spark.motion.continuous_query import continuous_many as going_on
 
     return going_on(spark, texts, streams, **given)
+
+
+def from_kafka(
+    spark: SparkSession, servers: str, topic: str, *, rows: bool = False, options: Mapping[str, str] | None = None
+) -> DataFrame:
+    """A topic as a stream: see :func:`xstreamcast.spark.motion.kafka.from_kafka`."""
+    from xstreamcast.spark.motion.kafka import from_kafka as read
+
+    return read(spark, servers, topic, rows=rows, options=options)
+
+
+def __getattr__(name: str) -> Any:
+    """The names of what needs PySpark, when they are asked for."""
+    if name == "ToKafka":
+        from xstreamcast.spark.motion.kafka import ToKafka
+
+        return ToKafka
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
