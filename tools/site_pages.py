@@ -43,6 +43,7 @@ SPARK_HOMES: Final = {
     "query": "xstreamcast.spark.rest.at_rest",
     "continuous": "xstreamcast.spark.motion.continuous_query",
     "continuous_many": "xstreamcast.spark.motion.continuous_query",
+    "feed": "xstreamcast.spark.motion.feed",
     "from_kafka": "xstreamcast.spark.motion.kafka",
 }
 """Where the functions are that Spark's face hands calls on to."""

@@ -22,7 +22,7 @@ from threading import Thread
 from typing import Final
 
 from xstreamcast.errors import Place, XStreamError, error, file_error
-from xstreamcast.feeds.known import Known
+from xstreamcast.feeds.known import Books, Known, belong
 from xstreamcast.feeds.places import around_content, grown, is_record, region
 from xstreamcast.feeds.records import Record, Records, Removal
 from xstreamcast.feeds.tags import Tags
@@ -78,11 +78,20 @@ class Feed:
         self.report = Findings(report)
         self.namespaces = dict(namespaces or {})
         self.records = Records(record, key, time, removed, namespaces or {}, named(dtd, catalog))
-        self.known = Known(state, f"({self.records.about}, {key!r}, {time!r}, {removed!r}, {whole!r})")
-        self.tags = self._announced()
+        self._about = f"({self.records.about}, {key!r}, {time!r}, {removed!r}, {whole!r})"
+        self.known: Books = Known(state)
+        self.open(self.known)
         self.counts: Counter[str] = Counter()
         """How many records were ``new``, ``changed``, ``removed``, ``same``, ``aside``."""
         self._refused: dict[str, str] = {}
+
+    def open(self, books: Books) -> None:
+        """Go on where books are. XSC0121: they are those of another feed."""
+        if books is not self.known:
+            self.known.close()
+        belong(books, self._about)
+        self.known = books
+        self.tags = self._announced()
 
     @property
     def warnings(self) -> tuple[str, ...]:

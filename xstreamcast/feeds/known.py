@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from xstreamcast.errors import Place, error
 
@@ -23,11 +23,40 @@ _TABLES: Final = (
 )
 
 
-class Known:
-    """The books of a feed. ``about`` says what feed it is: books of another one are refused."""
+Entry = tuple[int, bytes | None, int, int | None]
+"""Of a record: its number, the digest of its content, the document that had it last, its tag."""
 
-    def __init__(self, path: str | Path | None, about: str) -> None:
-        self.place = Place(str(path)) if path is not None else None
+
+class Books(Protocol):
+    """What a feed has noted, wherever it lies: see :class:`Known`."""
+
+    place: Place | None
+
+    def whole(self) -> AbstractContextManager[None]: ...
+    def get(self, what: str, otherwise: str = "") -> str: ...
+    def put(self, what: str, value: str) -> None: ...
+    def record(self, key: str) -> tuple[int, bytes | None, int | None] | None: ...
+    def note(self, key: str, number: int, digest: bytes | None, seen: int, tag: int | None) -> None: ...
+    def unseen(self, seen: int) -> list[tuple[str, int]]: ...
+    def has_read(self, name: str, stamp: str) -> bool: ...
+    def read(self, name: str, stamp: str) -> None: ...
+    def close(self) -> None: ...
+
+
+def belong(books: Books, about: str) -> None:
+    """Books are those of one feed: they say of which. XSC0121: of another one."""
+    mine = f"{_FORMAT}: {about}"
+    if books.get("feed", mine) != mine:
+        hint = f"it is of {books.get('feed', '')!r}: name another place, or ask as before"
+        raise error("XSC0121", "the state is that of another feed", books.place, hint)
+    books.put("feed", mine)
+
+
+class Known:
+    """The books of a feed, in a database."""
+
+    def __init__(self, path: str | Path | None) -> None:
+        self.place: Place | None = Place(str(path)) if path is not None else None
         try:
             # In no thread's hand alone: a generator that is dropped may be ended by another one.
             self.database = sqlite3.connect(path or "", isolation_level=None, check_same_thread=False)
@@ -41,11 +70,6 @@ class Known:
         except sqlite3.Error as fault:
             hint = "name a file that a feed has made, or one that is not there yet"
             raise error("XSC0006", f"the state cannot be opened: {fault}", self.place, hint) from None
-        mine = f"{_FORMAT}: {about}"
-        if self.get("feed", mine) != mine:
-            hint = f"it is of {self.get('feed', '')!r}: name another file, or ask as before"
-            raise error("XSC0121", "the state is that of another feed", self.place, hint)
-        self.put("feed", mine)
 
     def close(self) -> None:
         self.database.close()
@@ -78,6 +102,19 @@ class Known:
     def note(self, key: str, number: int, digest: bytes | None, seen: int, tag: int | None) -> None:
         """What is known of a record now."""
         self.database.execute("INSERT OR REPLACE INTO record VALUES (?, ?, ?, ?, ?)", (key, number, digest, seen, tag))
+
+    def count(self) -> int:
+        """How many records are known."""
+        return int(self.database.execute("SELECT count(*) FROM record").fetchone()[0])
+
+    def entries(self) -> Iterator[tuple[str, Entry]]:
+        """What is known of each record, by number."""
+        for key, *entry in self.database.execute("SELECT key, number, digest, seen, tag FROM record ORDER BY number"):
+            yield key, (entry[0], entry[1], entry[2], entry[3])
+
+    def texts(self) -> list[tuple[str, str]]:
+        """All else that was noted."""
+        return self.database.execute("SELECT what, value FROM said ORDER BY what").fetchall()
 
     def unseen(self, seen: int) -> list[tuple[str, int]]:
         """The records that are there and were not in this document, by number."""

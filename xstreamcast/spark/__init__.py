@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
     from xstreamcast.spark.motion.association import Streams
     from xstreamcast.spark.motion.continuous_query import Motion
+    from xstreamcast.spark.motion.feed import Fed
     from xstreamcast.spark.motion.kafka import ToKafka
 
-__all__ = ["ToKafka", "continuous", "continuous_many", "from_kafka", "query", "register", "session"]
+__all__ = ["ToKafka", "continuous", "continuous_many", "feed", "from_kafka", "query", "register", "session"]
 
 
 def register(spark: SparkSession) -> None:
@@ -52,6 +53,13 @@ def continuous_many(spark: SparkSession, texts: Sequence[str], streams: Streams,
     from xstreamcast.spark.motion.continuous_query import continuous_many as going_on
 
     return going_on(spark, texts, streams, **given)
+
+
+def feed(record: str, *, source: Any, **given: Any) -> Fed:
+    """Documents that bring records, as a stream: see :func:`xstreamcast.spark.motion.feed.feed`."""
+    from xstreamcast.spark.motion.feed import feed as of_documents
+
+    return of_documents(record, source=source, **given)
 
 
 def from_kafka(

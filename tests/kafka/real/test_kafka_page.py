@@ -18,10 +18,12 @@ def test_the_code_of_the_page_says_what_the_page_says(
 ) -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     code = "".join(block for block in blocks if "spark.jars.packages" not in block)  # the session is there
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     assert "localhost:9092" in code
     monkeypatch.chdir(tmp_path)
-    exec(compile(code.replace("localhost:9092", broker.servers), str(PAGE), "exec"), {"spark": spark})
+    # Spark's own process stays in the folder that it was started in.
+    here = code.replace("localhost:9092", broker.servers).replace('checkpoint="', f'checkpoint="{tmp_path}/')
+    exec(compile(here, str(PAGE), "exec"), {"spark": spark})
     promised = re.findall(r"^print\(.*\)  # (.*)$", code, re.MULTILINE)
     assert capsys.readouterr().out.splitlines() == promised
     assert rows("sqlite:///answers.db", "rich") == [("ann", "70"), ("bob", "90")]

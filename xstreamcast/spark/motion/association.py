@@ -23,17 +23,22 @@ from xstreamcast.spark.worker import keep_loaded
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from xstreamcast.spark.motion.feed import Fed
+
 PACKED: Final = "bucket int, changes binary"
 _PACKED: Final = pa.schema([("bucket", pa.int32()), ("changes", pa.binary())])
 _TYPES: Final = dict(column.strip("` ").replace("`", "").rsplit(" ", 1) for column in SCHEMA.split(","))
 
-Streams = Mapping[str, "str | DataFrame"]
+Streams = Mapping[str, "str | DataFrame | Fed"]
 
 
 def change_rows(spark: SparkSession, name: str, source: Any, options: Mapping[str, str]) -> DataFrame:
-    """A stream as change rows: a path (a file, a folder that grows, a pattern), or any streaming DataFrame."""
+    """A stream as change rows: a path (a file, a folder that grows, a pattern), a feed, or any streaming DataFrame."""
     from xstreamcast.spark import register
+    from xstreamcast.spark.motion.feed import Fed
 
+    if isinstance(source, Fed):
+        return source.rows(spark, name, options)
     if not isinstance(source, DataFrame):
         register(spark)
         return spark.readStream.format("xstreamcast").options(**options, stream=name).load(str(source))

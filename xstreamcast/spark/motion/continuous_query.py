@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.time.clock import Clock
     from xstreamcast.spark.motion.association import Streams
     from xstreamcast.spark.motion.association_spread import Spread
+    from xstreamcast.spark.motion.feed import Fed
     from xstreamcast.spark.motion.listener import Figures
     from xstreamcast.spark.motion.micro_batch import Pool
     from xstreamcast.spark.motion.replica import Job
@@ -89,9 +90,10 @@ def continuous_many(
 ) -> Motion:
     """Several queries over the same streams, in one streaming query of Spark's.
 
-    ``streams``: by name, a path (a file, a folder that grows, a pattern) or a streaming DataFrame. Its rows are change
-    rows (columns as in :data:`xstreamcast.model.change.ROW`: ``region`` and ``content`` at least), or messages as on
-    the wire (``content`` alone); either way with ``seq`` or ``version``, which order the rows of a micro-batch.
+    ``streams``: by name, a path (a file, a folder that grows, a pattern), documents that bring records
+    (:func:`~xstreamcast.spark.motion.feed.feed`), or a streaming DataFrame. Its rows are change rows (columns as in
+    :data:`xstreamcast.model.change.ROW`: ``region`` and ``content`` at least), or messages as on the wire (``content``
+    alone); either way with ``seq`` or ``version``, which order the rows of a micro-batch.
     ``options`` are those of the source, such as ``maxFragmentsPerTrigger``. ``clock="wall"``: what time it is comes
     with the batches, every second. ``compact_bytes``: see ``docs/spark.md``. Everything else is as in
     :func:`xstreamcast.continuous_many`. ``bucket_records``: spread one query over buckets of about so many records of
@@ -102,6 +104,7 @@ def continuous_many(
 
     from xstreamcast.run.continuous.query import continuous_many as embedded
     from xstreamcast.spark.motion.association import PACKED, change_rows, packed, ticks, unpacked
+    from xstreamcast.spark.motion.feed import Fed
     from xstreamcast.spark.motion.micro_batch import Pool, own_workers
     from xstreamcast.spark.motion.replica import PROGRESS, Job
     from xstreamcast.spark.motion.state import Keeper
@@ -142,7 +145,8 @@ def continuous_many(
         with own_workers(spark, pool):
             rows = in_buckets(brought, how, job)
     changes = unpacked(rows).where(f.col("change") != PROGRESS)
-    return Motion(spark, job, inflow, changes, rows, pool, how)
+    feeds = {stream: source for stream, source in streams.items() if isinstance(source, Fed)}
+    return Motion(spark, job, inflow, changes, rows, pool, how, feeds)
 
 
 def _names(texts: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
@@ -178,10 +182,13 @@ class Motion:
         rows: DataFrame,
         pool: Pool,
         spread: Spread | None = None,
+        feeds: Mapping[str, Fed] | None = None,
     ) -> None:
         self.spark = spark
         self.pool = pool
         self.spread = spread
+        self.feeds = feeds or {}
+        """The streams that come as documents."""
         self.job = job
         self.inflow = inflow
         self.changes = changes
@@ -213,6 +220,11 @@ class Motion:
                 "combine    transformWithState, one key: the buckets' items, one bucket after the other"
                 if self.spread.last == "combine"
                 else "gather     transformWithState, one key: the rest of them, on the rows of the records",
+            ]
+        if self.feeds:
+            named = ", ".join(self.feeds)
+            stages[1:1] = [
+                f"feed       {named}: transformWithState, one key each: documents → the changes of their records"
             ]
         made = ["\n".join(["Spark", *[f"  {stage}" for stage in stages]])]
         for text, name in zip(self.job.texts, self.job.names, strict=True):
@@ -273,7 +285,8 @@ class Motion:
         from xstreamcast.spark.motion.sink_answers import Answers
 
         answers = Answers.of(self.inflow)
-        listening = Listening(("associate",) if self.spread is None else (self.spread.last, "associate", "route"))
+        steps = ("associate",) if self.spread is None else (self.spread.last, "associate", "route")
+        listening = Listening((*steps, *[f"feed {number}" for number in range(1, len(self.feeds) + 1)]))
         if checkpoint is not None:
             self._go_on(answers, str(checkpoint))
         all_sinks = [*self._sinks(display, answers, listening.figures), *sinks]
