@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
-from xstreamcast.model.names import ELEMENT, name_local
 from xstreamcast.plan.algebra import Concat, Gather, Group, Reduce, Sort, Unit
 from xstreamcast.plan.decompose.splices import splices
-from xstreamcast.run.continuous.columns.adjust import Adjusted, Contributions, Framed, Reduced, Summed, Told
+from xstreamcast.run.continuous.columns.adjust import Adjusted, Contributions, Framed, Reduced, Told
+from xstreamcast.run.continuous.columns.followed import Followed
 from xstreamcast.run.continuous.columns.joined import Joined, check_group
 from xstreamcast.run.continuous.columns.keyed import GatheredRows, Keyed, SortedRows
 from xstreamcast.run.continuous.columns.layout import FILLINGS, TSID
 from xstreamcast.run.continuous.columns.roles import Refused, Roles, check_plan, check_unit, roles_of
-from xstreamcast.run.continuous.columns.rows import Batch, FrameProgram, RowProgram
 from xstreamcast.run.continuous.related import Number, Related
 from xstreamcast.run.reductions import state_of
 from xstreamcast.run.units import value_type
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from xstreamcast.operators.state import State
     from xstreamcast.plan.algebra import Plan, Reduction
     from xstreamcast.run.continuous.associate.route import Route
-    from xstreamcast.run.continuous.columns.rows import Outcome
     from xstreamcast.run.continuous.columns.shelf import KeyedRows, Rows
     from xstreamcast.run.continuous.columns.table import RegionTable
     from xstreamcast.run.continuous.display.shelf import Numbers
@@ -48,8 +45,6 @@ if TYPE_CHECKING:
 Dirty = tuple["Longs", "Longs", Any]
 """Nodes, the units that must look at them, as bits, and which of them are there."""
 _NOTHING: Final[Dirty] = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_))
-TOGETHER: Final = 1 << 14
-"""So many fragments are evaluated at a time."""
 BITS: Final = 60
 """So many units may read one table."""
 
@@ -89,7 +84,7 @@ class Columnar(Related):
         self.values: dict[Number, list[Item]] = {}
         self._first: dict[str, int] = {}
         self.roles: dict[str, Roles] = {}
-        self.units: dict[Number, _Followed] = {}
+        self.units: dict[Number, Followed] = {}
         for name in self.live:
             self._follow(name, structures[name])
         self._join()
@@ -149,7 +144,7 @@ class Columnar(Related):
         if any(isinstance(e, ast.VarRef) and e.name.expanded == unit.variable for p in parts for e in descendants(p)):
             raise Refused("a join is part of what stands around loops")
 
-    def _followed(self, name: str, number: int, roles: Roles) -> _Followed:
+    def _followed(self, name: str, number: int, roles: Roles) -> Followed:
         route = self.live[name].route
         unit, code = route.units[number], self.codes[name][number]
         bit = 1 << (self._first[name] + number)
@@ -173,8 +168,8 @@ class Columnar(Related):
             (frame,) = frames
             if outer is not None:
                 made = Framed(self._contributions(code))
-            return _Followed(self, name, number, bit, made, home, frame, outer)
-        return _Followed(self, name, number, bit, made, home)
+            return Followed(self, name, number, bit, made, home, frame, outer)
+        return Followed(self, name, number, bit, made, home)
 
     def _is_told(self, unit: Unit) -> bool:
         """Whether the items of a unit are told one by one, and read by nobody."""
@@ -312,217 +307,10 @@ class Columnar(Related):
         return len(tags), int(np.isin(tags, sorted(tag for tag in holders if tag is not None)).sum())
 
 
-class _Followed:
-    """A unit over the table of its stream: which fragments it evaluates, how, and what comes of them.
-
-    ``frame``: the tag of the instances that it is inside of, or that it is about; ``outer``: the unit that it is inside
-    of.
-    """
-
-    def __init__(
-        self,
-        engine: Columnar,
-        name: str,
-        number: int,
-        bit: int,
-        made: Adjusted,
-        home: set[int],
-        frame: int | None = None,
-        outer: int | None = None,
-    ) -> None:
-        route, code = engine.live[name].route, engine.codes[name][number]
-        unit = route.units[number]
-        self.engine, self.name, self.unit, self.code, self.bit = engine, name, unit, code, bit
-        self.made, self.home, self.frame, self.outer = made, home, frame, outer
-        self.where: Number = name, number
-        self.asks: list[Joined] = []
-        """The joins that it looks rows up in."""
-        self.table = engine.tables[name]
-        self.roles = engine.roles[name]
-        self.inside = route.inside(number)
-        around = None
-        if outer is not None and frame is not None:
-            around = len(self.roles.above[frame])
-            self._own = FrameProgram(code, engine.evaluation, [unit.root], unit.items)
-        self.program = RowProgram(code, engine.evaluation, around)
-        if self.inside:
-            assert unit.nest is not None
-            variables = [unit.nest.variable, *[route.units[inner].variable for inner in self.inside]]
-            self._body = FrameProgram(code, engine.evaluation, variables, unit.nest.body)
-        self._names = frozenset([tag.name for tag in self.table.structure.tags.values()])
-
-    # ---------------------------------------------------------------------------------------------- fragments
-
-    def _batches(self, some: Longs) -> Iterator[tuple[Longs, int, Batch]]:
-        """Fragments that are there, those of a tag together, in documents."""
-        tags = self.table.tags_of(some)
-        for tag in dict.fromkeys(tags.tolist()):
-            mine = np.ascontiguousarray(some[tags == tag])
-            for begin in range(0, len(mine), TOGETHER):
-                few = mine[begin : begin + TOGETHER]
-                spliced = self.table.splice(few, self.bit)
-                if spliced is None:
-                    raise Refused("texts meet at the borders of fragments")
-                batch = Batch(spliced, self.roles.above[tag], len(few))
-                self._check_names(batch)
-                self.engine.evaluated += len(few)
-                yield few, tag, batch
-
-    def _check_names(self, batch: Batch) -> None:
-        tree = batch.tree
-        if tree.namespaces:
-            raise Refused("contents are in namespaces")
-        for name in set(tree.name):
-            if name_local[name] not in self._names and name >= 0 and _is_element(tree, name):
-                raise Refused("elements are not in the tag structure")
-
-    def look_at(self, some: Longs, there: Any) -> None:
-        """Some fragments must be evaluated, or are there no more."""
-        if not len(some):
-            return
-        self.made.drop(some[~there].tolist())
-        for join in self.asks:
-            for n in some.tolist():
-                join.forget_asker((self.where, n))
-        for few, tag, batch in self._batches(some[there]):
-            if self.outer is not None and tag == self.frame:
-                found = self._own.outcomes([(batch.node(k),) for k in range(len(few))])
-            else:
-                found = self.program.outcomes(
-                    batch, tag in self.home, partial(self._asking, few) if self.asks else None
-                )
-            self._asking(few, None)
-            self._take(few, tag, found)
-
-    def _asking(self, few: Longs, k: int | None) -> None:
-        """Look-ups are those of a fragment from now on, or of nobody."""
-        for join in self.asks:
-            join.asking = None if k is None else (self.where, int(few[k]))
-
-    def _take(self, few: Longs, tag: int, found: list[Outcome]) -> None:
-        if isinstance(self.made, Told | Keyed):
-            if tag not in self.home and any(isinstance(one, list) and len(one) > 1 for one in found):
-                raise Refused("a fragment has several records")
-            if tag not in self.home and self.home and any(found):
-                raise Refused("records are inline")
-        if isinstance(self.made, Framed):
-            assert self.frame is not None
-            self.made.put_in(few.tolist(), found, self.table.owners(few, self.frame).tolist())
-        else:
-            assert isinstance(self.made, Summed | Joined)
-            self.made.put(few.tolist(), found)
-
-    # ---------------------------------------------------------------------------------------------- frames
-
-    def frames_touched(self) -> dict[int, None]:
-        """The instances whose sums are others."""
-        assert isinstance(self.made, Framed)
-        return self.made.take_touched()
-
-    def look_at_frames(self, frames: list[int], gone: list[int]) -> None:
-        """Evaluate the body of instances with the sums of what is inside."""
-        self.made.drop(gone)
-        some: Longs = np.array(frames, np.int64)
-        tags = self.table.tags_of(some)
-        others = some[tags != self.frame]
-        if len(others):  # around the instances, where there are none
-            for few, tag, batch in self._batches(others):
-                found = self.program.outcomes(batch, False)
-                if any(found):
-                    raise Refused("records are inline")
-                del few, tag
-        inner = [self.engine.units[self.name, one] for one in self.inside]
-        for few, _, batch in self._batches(some[tags == self.frame]):
-            arguments: list[tuple[Any, ...]] = []
-            bad: dict[int, XStreamError] = {}
-            for k, f in enumerate(few.tolist()):
-                values: list[Any] = [batch.node(k)]
-                for one in inner:
-                    value = one.value_in(f)
-                    if isinstance(value, XStreamError):
-                        bad[k] = value
-                        value = []
-                    values.append(value)
-                arguments.append(tuple(values))
-            if bad:
-                raise Refused("a part of a record fails")
-            self._take(few, self.frame or 0, self._body.outcomes(arguments))
-
-    def value_in(self, frame: int) -> list[Item] | XStreamError:
-        """What a unit inside comes to in an instance."""
-        assert isinstance(self.made, Framed)
-        reduction = self.unit.reduction
-        assert isinstance(reduction, Reduce)
-        failure = self.made.failure_in(frame)
-        if failure is not None:
-            return failure
-        return reduction.aggregate.summaries.value(self.made.summary(frame), self._fresh)
-
-    def _fresh(self) -> Any:
-        reduction = self.unit.reduction
-        if isinstance(reduction, Reduce) and reduction.argument is None:
-            return self.engine.state(self.code, reduction)
-        return self.engine.evaluation.state(self.code)
-
-    # ---------------------------------------------------------------------------------------------- its value
-
-    def failure(self) -> XStreamError | None:
-        """The error of the first fragment that fails."""
-        failed = self.made.failed
-        if not failed:
-            return self.made.failure
-        first = self.table.in_order(np.array(list(failed), np.int64))[0]
-        return failed[int(first)]
-
-    def value(self) -> list[Item]:
-        """What its variable stands for."""
-        if isinstance(self.made, Joined):
-            return self.made.function
-        if isinstance(self.unit.reduction, Reduce):
-            assert isinstance(self.made, Summed)
-            return self.unit.reduction.aggregate.summaries.value(self.made.total(), self._fresh)
-        return self._items()
-
-    def _items(self) -> list[Item]:
-        """Its items, evaluated again, in order."""
-        if isinstance(self.made, Keyed):
-            return self._keyed_items(self.made)
-        assert isinstance(self.made, Told)
-        some = self.made.in_order()
-        found: dict[int, Outcome] = {}
-        inner = [self.engine.units[self.name, one] for one in self.inside]
-        for few, tag, batch in self._batches(some):
-            if self.inside:
-                arguments = [(batch.node(k), *[one.value_in(f) for one in inner]) for k, f in enumerate(few.tolist())]
-                outcomes = self._body.outcomes(arguments)
-            else:
-                outcomes = self.program.outcomes(batch, tag in self.home)
-            found.update(zip(few.tolist(), outcomes, strict=True))
-        items: list[Item] = []
-        for f in some.tolist():
-            outcome = found[f]
-            if isinstance(outcome, XStreamError):
-                raise outcome
-            items += outcome
-        return items
-
-    def _keyed_items(self, made: Keyed) -> list[Item]:
-        """Its items, in the order of their keys: what is kept of rows is their text, so all are made anew."""
-        found: dict[int, Outcome] = {}
-        some = np.array(list(made.labels.of), np.int64)
-        for few, tag, batch in self._batches(some) if len(some) else ():
-            found.update(zip(few.tolist(), self.program.outcomes(batch, tag in self.home), strict=True))
-        rows = made.all_items(found)
-        return [item for row in sorted(rows, key=made.key) for item in rows[row]]
-
-
 def _with(some: Longs, there: Any, woken: Mapping[int, None]) -> tuple[Longs, Any]:
     """Nodes, and others that are there."""
-    more = [n for n in woken if n not in set(some.tolist())] if woken else []
+    known = set(some.tolist()) if woken else set()
+    more = [n for n in woken if n not in known]
     if not more:
         return some, there
     return np.concatenate([some, np.array(more, np.int64)]), np.concatenate([there, np.ones(len(more), np.bool_)])
-
-
-def _is_element(tree: Any, name: int) -> bool:
-    return bool(tree.kind[tree.name.index(name)] == ELEMENT)
