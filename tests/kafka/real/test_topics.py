@@ -59,7 +59,7 @@ def test_the_changes_of_an_answer_are_a_stream_of_another_query_and_what_is_none
 ) -> None:
     first = [bank(), *balances(0), *balances(1)]
     broker.send(topic, *in_partitions(first, 3))
-    out = broker.topic("rich")
+    out = broker.topic("rich-again")
     motion = continuous(spark, RICH, {"bank": from_kafka(spark, broker.servers, topic)}, name="rich")
     (answer,) = take_all(motion, tmp_path / "one", sinks=[ToKafka(broker.servers, out)])
     assert answer == from_scratch(first)
