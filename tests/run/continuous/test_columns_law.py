@@ -189,6 +189,19 @@ def test_something_stands_beside_a_region_that_was_removed_before_the_columns_we
     assert told(follow('stream("s")//c', SHAPES["fillers"], changes, 1)) == "<c>2</c>"
 
 
+def test_a_hole_that_is_filled_by_another_tag_in_two_places_of_one_content() -> None:
+    tags = '<tag id="4" name="b"/><tag id="6" name="h"/>'
+    shape = parse_structure(
+        f'<stream:structure><tag id="1" name="r"><tag id="2" name="a">{tags}</tag></tag></stream:structure>'
+    )
+    hole = '<a><stream:hole id="1" tsid="6"/></a>'
+    changes: list[Change] = [
+        Fill(region=0, tsid=1, content=f'<r><stream:mutable id="17">{hole}</stream:mutable>{hole}</r>'.encode()),
+        Fill(region=1, tsid=4, content=b"<b/>"),
+    ]
+    follow('count(stream("s")//b)', shape, changes, 1)
+
+
 JOINS = [text for text in QUERIES if text.count("stream(") == 2]
 
 

@@ -98,6 +98,8 @@ class Live(Mounting):
             if mounts:
                 self.forced.add(number)
                 for mount in mounts:
+                    if mount.occurrence.mounts.get(id(mount.filling)) is not mount:
+                        continue  # it was in another of them, which has been looked at again
                     self.runs.open_in(mount)
                     self._settle(mount.occurrence, [mount], [(mount.key, mount.filling, mount.lifespan)])
 
