@@ -97,7 +97,6 @@ class Totalled(Valued):
     """fn:sum and fn:avg, exact and rounded once (:class:`~xstreamcast.functions.total.Total`)."""
 
     def __init__(self, function: str, zero: list[Item]) -> None:
-        self.function = function
         self.zero = zero
         self.total = Total(f"fn:{function}")
 
@@ -113,7 +112,7 @@ class Totalled(Valued):
 
     def copied(self) -> Totalled:
         made = Totalled.__new__(Totalled)
-        made.function, made.zero, made.total = self.function, self.zero, self.total.copied()
+        made.zero, made.total = self.zero, self.total.copied()
         return made
 
 

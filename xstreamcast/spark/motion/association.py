@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 from xstreamcast.errors import error
 from xstreamcast.model.change import ROW
 from xstreamcast.spark.motion.brought import TICK, Brought
+from xstreamcast.spark.motion.brought import packed as to_bytes
 from xstreamcast.spark.motion.rows import arrival_rows, batch_of_rows
 from xstreamcast.spark.motion.stream_source import SCHEMA
 from xstreamcast.spark.worker import keep_loaded
@@ -110,17 +111,9 @@ def pack_batches(batches: Iterable[Any]) -> Iterator[Any]:
     for batch in batches:
         if batch.num_rows:
             yield pa.RecordBatch.from_arrays(
-                [pa.array([0], pa.int32()), pa.array([packed_batch(batch)])], schema=_PACKED
+                [pa.array([0], pa.int32()), pa.array([to_bytes(pa.Table.from_batches([batch]))])], schema=_PACKED
             )
     keep_loaded()
-
-
-def packed_batch(batch: Any) -> bytes:
-    """A record batch as bytes; not compressed, since Spark does that on the way."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    return bytes(sink.getvalue())
 
 
 def unpacked(frame: DataFrame) -> DataFrame:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from xstreamcast.cast.automata import KINDS
 from xstreamcast.cast.columns import KIND, NO_TIME, NONE, REGION, TARGET, TIME, TSID, VERSION
 from xstreamcast.errors import Place
-from xstreamcast.model.change import ROOT, ROW, from_row
+from xstreamcast.model.change import ROOT, ROW, ChangeRow, from_row
 from xstreamcast.run.continuous.columns.arrived import Arrived, Waiting, empty
 from xstreamcast.spark.motion.rows import ARROW_SCHEMA, QUARANTINE, STRUCTURE, batch_of_rows
 
@@ -39,7 +39,12 @@ class Brought:
     @classmethod
     def of(cls, rows: Iterable[Row]) -> Brought:
         """Rows that are there one by one."""
-        return cls(pa.Table.from_batches([batch_of_rows([tuple([row[name] for name in ROW]) for row in rows])]))
+        return cls.of_tuples([tuple([row[name] for name in ROW]) for row in rows])
+
+    @classmethod
+    def of_tuples(cls, rows: list[ChangeRow]) -> Brought:
+        """Rows that are there one by one, with their values in order."""
+        return cls(pa.Table.from_batches([batch_of_rows(rows)]))
 
     @classmethod
     def read(cls, *blobs: bytes) -> Brought:
@@ -55,11 +60,8 @@ class Brought:
         return Brought(self.table.slice(some.start, some.stop - some.start))
 
     def blob(self) -> bytes:
-        """The rows as one blob."""
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, ARROW_SCHEMA, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
-            writer.write_table(self.table)
-        return bytes(sink.getvalue())
+        """The rows as one blob that is kept."""
+        return packed(self.table, "zstd")
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -143,6 +145,14 @@ class Brought:
             order = [LATE if at in late else order for at, order in enumerate(table["order"].to_pylist())]
             table = table.set_column(table.schema.get_field_index("order"), "order", pa.array(order, pa.string()))
         return Brought(table.filter(pc.not_equal(table["change"], QUARANTINE)))
+
+
+def packed(table: pa.Table, compression: str | None = None) -> bytes:
+    """A table as bytes; not compressed where Spark does that on the way."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
 
 
 def table_rows(table: pa.Table) -> list[Row]:

@@ -23,7 +23,6 @@ from uuid import uuid4
 from zlib import compress, decompress
 
 from pyspark.sql import DataFrame
-from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from xstreamcast.errors import Place, XStreamError, error, missing_file
@@ -34,7 +33,8 @@ from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import Arrival
 from xstreamcast.model.structure import Structure
 from xstreamcast.spark.motion.micro_batch import Pool, own_workers
-from xstreamcast.spark.motion.rows import arrival_rows, batch_of_rows
+from xstreamcast.spark.motion.rows import arrival_rows
+from xstreamcast.spark.motion.state import packed_tuples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,9 +50,6 @@ _FEW: Final = 1 << 15
 """So many notes may be past before the log is looked at, and so many are in a part of a log that is written anew."""
 _PARTS: Final = 1 << 8
 """So many parts a log may have, and two for each that is full."""
-_TOLD: Final = 1 << 13
-"""So many rows the operator tells at a time."""
-_PACKED: Final = SparkRow("bucket", "changes")
 
 
 @dataclass(frozen=True)
@@ -406,13 +403,9 @@ class Feeder(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow P
         self.store = SparkStore(handle)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        from xstreamcast.spark.motion.association import packed_batch
-
         documents = sorted(rows, key=lambda row: (row.seq, row.name))
         given = ((row.name, row.length, None if row.content is None else bytes(row.content)) for row in documents)
-        told = fed(self.stream, self.spec, self.store, given)
-        while some := list(islice(told, _TOLD)):
-            yield _PACKED(0, packed_batch(batch_of_rows(some)))
+        yield from packed_tuples(0, fed(self.stream, self.spec, self.store, given))
 
     def close(self) -> None:
         """There is nothing to give back."""

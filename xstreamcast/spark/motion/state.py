@@ -19,14 +19,16 @@ from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from xstreamcast.errors import error
+from xstreamcast.model.change import ROW
 from xstreamcast.model.garbage import not_collecting
-from xstreamcast.spark.motion.brought import Brought, Row
+from xstreamcast.spark.motion.brought import Brought, Row, packed
 from xstreamcast.spark.motion.replica import COUNTED, replica_of
 from xstreamcast.spark.motion.state_base import adopted, compact, from_base, replay, swept
 from xstreamcast.spark.motion.state_log import Head, Store, read_head, write_head
 from xstreamcast.spark.worker import seldom_collecting
 
 if TYPE_CHECKING:
+    from xstreamcast.model.change import ChangeRow
     from xstreamcast.spark.motion.replica import Job, Replica
 
 LIVE_ENGINES: Final = 256
@@ -154,9 +156,14 @@ def read_all(packed: Iterable[Any]) -> Brought:
 
 def packed_rows(bucket: int, rows: Iterable[Row]) -> Iterator[Any]:
     """Rows as Spark takes them from an operator: some thousands in one."""
+    return packed_tuples(bucket, (tuple([row[name] for name in ROW]) for row in rows))
+
+
+def packed_tuples(bucket: int, rows: Iterable[ChangeRow]) -> Iterator[Any]:
+    """… which are there with their values in order."""
     rest = iter(rows)
     while some := list(islice(rest, _TOLD)):
-        yield _PACKED(bucket, Brought.of(some).blob())
+        yield _PACKED(bucket, packed(Brought.of_tuples(some).table))
 
 
 class Keeper(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow PySpark
