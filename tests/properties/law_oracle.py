@@ -42,6 +42,8 @@ from xstreamcast.run.temporal import moment_at
 
 NOT_OF_DATA = ("error XPDY0002", "error XPST", "error XQST", "error XSC")
 """Errors that no data bring about: they are never met in a part that need not be evaluated."""
+OF_ONE_VALUE = ("FORG0001", "FOAR0001")
+"""Errors of a value that is there, however many there are: no number, or no number to divide by."""
 
 
 class LawBroken(AssertionError):
@@ -266,7 +268,7 @@ def check(case: Case, *, saxon: str = "end", every: int = 1) -> Told:
         if wrong is None and peer and (last or saxon == "always"):
             wrong = differs_from_saxon(case.query, expected, scratch.text, case.strict)
         if wrong is None and last:
-            wrong = differs_when_scanned(case.query, scratch)
+            wrong = differs_when_scanned(case.query, scratch, case.strict)
         if wrong is None and case.behind and number > case.listens:
             behind = behind or Behind(case, followed.query)
             wrong = behind.differs()
@@ -275,8 +277,13 @@ def check(case: Case, *, saxon: str = "end", every: int = 1) -> Told:
     return told
 
 
-def differs_when_scanned(text: str, scratch: Scratch) -> tuple[str, str, str] | None:
-    """The answer about T(γ) as a stored document that is scanned in tiny steps, where it is another."""
+def differs_when_scanned(text: str, scratch: Scratch, strict: bool = False) -> tuple[str, str, str] | None:
+    """The answer about T(γ) as a stored document that is scanned in tiny steps, where it is another.
+
+    Of two predicates either may be tested first (XQuery 3.1 §2.3.4), and a scan takes them as they are written: so it
+    may meet a value that cannot be compared where the stored evaluation had let go of its node. Not so an error about
+    how many items there are: that is what a scan that loses nodes would say.
+    """
     streams = dict.fromkeys(_CALL.findall(text))
     if len(streams) != 1 or not is_standard(text):
         return None
@@ -292,7 +299,9 @@ def differs_when_scanned(text: str, scratch: Scratch) -> tuple[str, str, str] | 
     expected = answer_of(lambda: query(docs={"d": xml}, now=NOW).items()).adaptive
     for step in (1, 40):
         found = streamed(query, xml, step)
-        if found is not None and found != expected.removeprefix("error ") and not expected.startswith("error "):
+        if found is None or expected.startswith("error ") or (not strict and found in OF_ONE_VALUE):
+            continue
+        if found != expected:
             return f"scanned in steps of {step}", found, expected
     return None
 
