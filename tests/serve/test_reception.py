@@ -94,6 +94,27 @@ def test_in_any_order_with_any_repeats_everything_is_handed_on_once(count: int, 
     assert reception.complete
 
 
+@settings(max_examples=50, derandomize=True, deadline=None)
+@given(st.integers(1, 20), st.integers(0, 10_000))
+def test_the_end_is_handed_on_last_in_whatever_order_messages_come(count: int, seed: int) -> None:
+    numbers = list(range(1, count + 1)) * 2
+    random.Random(seed).shuffle(numbers)
+    reception = Reception()
+    handed: list[int] = []
+    for n in numbers:
+        element = b"<stream:eos/>" if n == count else b"<a/>"
+        handed += [one for one, _ in reception.take(live(n, head=count), [element])]
+    assert handed[-1] == count
+    assert sorted(handed) == list(range(1, count + 1))
+    assert (reception.ended, reception.complete) == (count, True)
+
+
+def test_the_end_waits_for_a_whole_cycle_of_a_stream_of_which_numbers_were_superseded() -> None:
+    reception = Reception()
+    assert reception.take(cycle([9], 0, 3, 9), [b"<stream:eos/>"]) == []
+    assert [n for n, _ in reception.take(cycle([3, 5], 1, 3, 9), [b"<a/>", b"<b/>"])] == [3, 5, 9]
+
+
 @pytest.mark.parametrize(
     "data",
     [

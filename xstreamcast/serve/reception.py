@@ -3,7 +3,7 @@
 Messages come in any order, some never, some again. Records are known by their N: what has come before is not handed on
 again. All up to ``since`` has come, or has been superseded by what has: either no number is missing, or the server has
 said that no more counts (its log is compacted), or a cycle of the carousel is complete, and with it everything that the
-stream said until it began.
+stream said until it began. The end of a stream is handed on last: who has heard of it listens to nothing more.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class Reception:
     trouble: str = ""
     """Why there is no connection; empty while there is one."""
     _structure: bytes = b""
+    _end: tuple[int, bytes] | None = None  # eos, while something before it is missing
     _later: set[int] = field(default_factory=set)
     _leaps: dict[int, int] = field(default_factory=dict)  # of a compacted log: after a number nothing up to another
     _cycle: tuple[int, int] = (0, 0)  # the head and the extent of the cycle that is being collected
@@ -66,7 +67,8 @@ class Reception:
         self.head = max(self.head, header.head)
         news = []
         for n, element in zip(header.n, elements, strict=True):
-            if element.startswith(b"<stream:eos"):
+            ends = element.startswith(b"<stream:eos")
+            if ends:
                 self.ended = n
             if n <= self.since or n in self._later:
                 self.repeats += 1
@@ -78,13 +80,19 @@ class Reception:
                 self._later.add(n)
             if _is_structure(element):
                 self._structure = element
-            news.append((n, element))
+            if ends:
+                self._end = n, element
+            else:
+                news.append((n, element))
         if header.first and header.through > self.since:
             self._leaps[header.after] = max(header.through, self._leaps.get(header.after, 0))
         if header.cycle is not None:
             self.cycles = header.cycle
             self._collect(header)
         self._advance()
+        if self._end is not None and self.complete:
+            news.append(self._end)
+            self._end = None
         return news
 
     def _collect(self, header: Header) -> None:
