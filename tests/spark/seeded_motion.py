@@ -1,10 +1,11 @@
 """A process of its own, with a hash seed of its own, that advances continuous queries as a Spark worker does.
 
-    python seeded_motion.py RESULT [STATES]
+    python seeded_motion.py RESULT [STATES [EVERY FIRST]]
 
 It takes the same micro-batches as every other such process, and writes to RESULT what each query told in each of them,
 and the saved states at each boundary. With STATES, the RESULT of another process, it goes on from each of the other's
-states instead, so that every batch but the first is told by one who has nothing but what the other saved.
+states instead, so that every batch but the first is told by one who has nothing but what the other saved. EVERY and
+FIRST choose some of the runs.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -47,11 +49,11 @@ class OneKey:
         return list(state.advance(self.job, self.store, Brought.of(batch)))
 
 
-def main(result: Path, states: Path | None) -> None:
+def main(result: Path, states: Path | None, every: int = 1, first: int = 0) -> None:
     others = None if states is None else pickle.loads(states.read_bytes())["saved"]
     all_told: dict[str, list[list[Row]]] = {}
     all_saved: dict[str, list[bytes]] = {}
-    for name, worker, parts in runs():
+    for name, worker, parts in islice(runs(), first, None, every):
         told, saved = all_told.setdefault(name, []), all_saved.setdefault(name, [])
         for number, batch in enumerate(parts):
             if others is not None:
@@ -85,4 +87,4 @@ def _rows(parts: list[list[Step]]) -> list[list[Row]]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None)
+    main(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None, *map(int, sys.argv[3:]))
