@@ -143,7 +143,6 @@ def test_nodes_that_are_only_looked_at_are_kept_without_what_is_in_them(query: s
         "trace(/a/b)[1] ! 1",
         "sort(/a/b) ! 1",
         "/a/b?[now]",
-        "(/a/b)#[1] ! 1",
         "vtFrom(/a/b)",
         "declare function local:f($x as xs:string) { 1 }; local:f(/a/b)",
         "declare function local:f($x) as xs:string { $x }; local:f(/a/b)",
@@ -431,3 +430,22 @@ def test_every_function_that_may_give_nodes_or_functions_has_a_rule() -> None:
     }
     told = {*projection_library._RULES, *projection_library._PASSED_ON, *projection_library._FRESH}
     assert giving - told == set()
+
+
+@pytest.mark.parametrize(
+    ("query", "targets"),
+    [
+        ("(/a/b)#[1] ! 1", ["/a/b/@vtFrom", "/a/b/@vtTo"]),
+        ("count(/a/b?[now])", ["/a/b/@vtFrom", "/a/b/@vtTo"]),
+        ("/a/b?[now]/c/@n", [*(f"/a/b/{p}" for p in ("@vtFrom", "@vtTo", "c/@n", "c/@vtFrom", "c/@vtTo"))]),
+        ("/a/b?[now]/c/string()", ["/a/b/@vtFrom", "/a/b/@vtTo", "/a/b/c (whole)"]),
+        ("/a/b?[now]//c/@n", ["/a/b//@vtFrom", "/a/b//@vtTo", "/a/b//c/@n"]),
+        ("for $b in /a/b?[now] where $b/k = 1 return /a/o/@n", [
+            "/a/b/@vtFrom", "/a/b/@vtTo", "/a/b/k (whole)", "/a/o/@n", "/a/o/@vtFrom", "/a/o/@vtTo",
+        ]),
+    ],
+)  # fmt: skip
+def test_of_a_copy_by_lifespans_that_is_kept_which_is_read_of_it_with_its_lifespans(
+    query: str, targets: list[str]
+) -> None:
+    assert seen(query) == targets

@@ -100,9 +100,10 @@ class Analysis(Flow):
         return self.typed(self.value(e.operand, scope), e.type)
 
     def projection(self, e: ast.IntervalProjection | ast.VersionProjection, scope: Scope) -> Value:
-        """XCQL's projections look at lifespans throughout the subtree, and copy it."""
+        """XCQL's projections copy a subtree by the lifespans in it: those of what is read of the copy matter."""
         base, *bounds = [self.value(part, scope) for part in _operands(e)]
-        self.read(base, *bounds)
+        self.read(*bounds)
+        self.clip(base)
         return base
 
     # ------------------------------------------------------------------------------------------ variables and paths

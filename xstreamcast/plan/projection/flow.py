@@ -13,6 +13,8 @@ from typing import Final
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
+from xstreamcast.plan.algebra import PLAN
+from xstreamcast.plan.modes.ways import MODES
 from xstreamcast.plan.projection import library
 from xstreamcast.plan.projection.paths import ANY_ELEMENT, Place, VarName, includes, widen
 from xstreamcast.plan.projection.values import NOTHING, OPAQUE, Closure, Scope, Value, join
@@ -46,6 +48,8 @@ class Flow(ABC):
         """Where nodes must be, and whether whole."""
         self.inherited: set[VarName] = set()
         """Attributes that are asked for of nodes and of all their ancestors."""
+        self.clipped: dict[Place, None] = {}
+        """The nodes of which copies were made by lifespans."""
         self.everything = False
         self.coerces = any(
             isinstance(part, ast.FunctionTest) and part.params is not None
@@ -53,6 +57,8 @@ class Flow(ABC):
             for part in descendants(top)
         )
         """Whether functions may be wrapped so that their arguments and results are converted on the way."""
+        self.asks_for_holes = any(map(_asks_for_holes, [part for top in (*modules, expr) for part in descendants(top)]))
+        """Whether it is asked for open holes: those in a copy count as open, whatever is read of it."""
         self.slots: dict[Slot, Value] = {}
         self.reached: dict[int, ast.FunctionDecl | ast.VariableDecl] = {}
         self.nodes: list[ast.Node] = []
@@ -72,6 +78,14 @@ class Flow(ABC):
         for value in values:
             for place in value.in_order:
                 self.kept[place] = True
+
+    def clip(self, value: Value) -> None:
+        """The nodes of a value must be there, with their lifespans, and with those of all that is read below them."""
+        if self.asks_for_holes:
+            self.read(value)
+        for place in value.in_order:
+            self.keep(place)
+            self.clipped[place] = None
 
     def give_up(self) -> None:
         """Nobody knows what is looked at."""
@@ -232,6 +246,13 @@ class Flow(ABC):
             self._bind(declaration.params, args)
             found |= self.slots.get(("result", id(declaration)), NOTHING)
         return found
+
+
+def _asks_for_holes(part: ast.Node) -> bool:
+    """Whether a part of a query asks for open holes, or declares what stands for the answer."""
+    if isinstance(part, ast.VariableDecl):
+        return part.external and part.name.uri == PLAN
+    return isinstance(part, ast.FunctionCall) and part.name.uri == MODES
 
 
 def _number(closure: Closure) -> int:

@@ -12,6 +12,8 @@ theorem; :mod:`xstreamcast.plan.projection.analysis` has the rules). The parts a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import takewhile
+from typing import Final
 
 from xstreamcast.lang import ast
 from xstreamcast.model.names import ATTRIBUTE
@@ -29,6 +31,8 @@ from xstreamcast.plan.projection.paths import (
 from xstreamcast.plan.projection.values import Scope, Value
 from xstreamcast.scan.automaton import Target
 from xstreamcast.scan.path import NodeTest, Path
+
+_LIFESPAN: Final = NodeTest(ATTRIBUTE, "", "vtFrom"), NodeTest(ATTRIBUTE, "", "vtTo")
 
 __all__ = ["WHOLE_DOCUMENT", "describe", "describe_path", "merge", "project"]
 
@@ -67,13 +71,27 @@ def project(
 
 def _targets(analysis: Analysis, root: VarName) -> tuple[Target, ...]:
     found = dict.fromkeys([target(place.path, whole) for place, whole in analysis.kept.items() if place.root == root])
+    paths = [each.path for each in found]
     for uri, local in sorted(analysis.inherited):
-        test = NodeTest(ATTRIBUTE, uri, local)
-        for path in [each.path for each in found]:
-            for at, step in enumerate((*path.steps, None)):
-                place = Place(root, Path(path.steps[:at]))
-                if place.has_content and not place.is_document:
-                    found[target(place.down(test).path, False)] = None
-                if step is not None and step.deep:
-                    found[target(place.down(test, True).path, False)] = None
+        for path in paths:
+            found.update(_attributes(root, path, 0, NodeTest(ATTRIBUTE, uri, local)))
+    for clipped in analysis.clipped:
+        for path in paths if clipped.root == root else ():
+            pairs = zip(path.steps, clipped.path.steps, strict=False)
+            same = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+            below = same + (same < len(clipped.path.steps))
+            for name in _LIFESPAN:
+                found.update(_attributes(root, path, below, name))
     return simplify(found)
+
+
+def _attributes(root: VarName, path: Path, first: int, test: NodeTest) -> dict[Target, None]:
+    """An attribute of the nodes on a path, from a step on."""
+    found: dict[Target, None] = {}
+    for at in range(first, len(path.steps) + 1):
+        place = Place(root, Path(path.steps[:at]))
+        if place.has_content and not place.is_document:
+            found[target(place.down(test).path, False)] = None
+        if at < len(path.steps) and path.steps[at].deep:
+            found[target(place.down(test, True).path, False)] = None
+    return found
