@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import random
+import re
 import time
 from io import BytesIO
 from math import inf
@@ -50,7 +51,13 @@ BATCHED: Final = {
     "sort": 'for $t in stream("s")//transaction order by number($t/amount) return $t/amount',
     "join": """for $t in stream("s")//transaction for $a in stream("s")//account[customer = $t/vendor]
     return <m>{ $t/amount }</m>""",
+    "last hour": 'for $t in stream("s")//transaction?[now-PT1H,now] return <m id="{ $t/@id }">{ $t/amount/text() }</m>',
+    "sums of the last hour": 'for $a in stream("s")//account return sum($a/transaction?[now-PT1H,now]/amount)',
 }
+STANDING: Final = (1, 10, 100, 1000)
+STANDS: Final = """for $t in stream("s")//transaction where $t/vendor = "%s"
+return <hit>{ $t/@id, $t/amount/text() }</hit>"""
+_VENDOR: Final = re.compile(rb"<vendor>([^<]*)</vendor>")
 CHANGED: Final = {
     "count": 'count(stream("s")//b[x > 500])',
     "sum": 'sum(stream("s")//b/x)',
@@ -62,10 +69,12 @@ _ONCE: Final = PLAIN.replace('name="b" type="filler"', 'name="b" type="filler" r
 
 
 def run() -> list[Plot]:
-    """Print four tables; the plot is that of the memory."""
+    """Print five tables; the plot is that of the memory."""
     _loading()
     print()
     _batches()
+    print()
+    _standing()
     print()
     _changing()
     print()
@@ -98,13 +107,8 @@ def _batches() -> None:
     """Batches of changes of the credit stream, its fragments in any order: as text of the wire, and as objects."""
     from xstreamcast import continuous
     from xstreamcast.model.fragment import read_stream
-    from xstreamcast.model.structure import parse_structure
 
-    text = credit(2.5 * scaled(), round(100_000 * scaled())).read_bytes()
-    first = text.index(b"<stream:filler")
-    structure = parse_structure(text[text.index(b"<stream:structure") : first])
-    lines = text[first : text.index(b"<stream:eos")].split(b"\n")[:-1]
-    random.Random(1).shuffle(lines)
+    structure, lines = _credit()
     rows = []
     for name, query_text in BATCHED.items():
         cells = []
@@ -126,6 +130,51 @@ def _batches() -> None:
                 cells.append(f"{told:,}")
         rows.append((name, "columns" if query.engine is not None else "objects", *cells))
     table(("query", "followed in", "1,000, wire", "told", "1,000, objects", "100, wire"), rows)
+
+
+def _credit() -> tuple[Any, list[bytes]]:
+    """The structure of the credit stream, and its fragments in any order."""
+    from xstreamcast.model.structure import parse_structure
+
+    text = credit(2.5 * scaled(), round(100_000 * scaled())).read_bytes()
+    first = text.index(b"<stream:filler")
+    lines = text[first : text.index(b"<stream:eos")].split(b"\n")[:-1]
+    random.Random(1).shuffle(lines)
+    return parse_structure(text[text.index(b"<stream:structure") : first]), lines
+
+
+def _standing() -> None:
+    """Queries that differ in a constant, each of which matches something, over batches of 1,000."""
+    from xstreamcast import continuous_many
+
+    structure, lines = _credit()
+    vendors = sorted(set(_VENDOR.findall(b"\n".join(lines))))
+    rows: list[tuple[str, ...]] = []
+    alone = 0.0
+    for count in STANDING:
+        progress(f"standing queries: {count:,}")
+        texts = [STANDS % vendors[number % len(vendors)].decode() for number in range(count)]
+        began = time.process_time()
+        many, told = continuous_many(texts, structures={"s": structure}), 0
+        made = time.process_time() - began
+        gc.collect()
+        began = time.process_time()
+        for begin in range(0, len(lines), 1000):
+            many.feed_many(b"\n".join(lines[begin : begin + 1000]), "s")
+            told += sum([len(query.take()) for query in many.queries])
+        cpu = time.process_time() - began
+        alone = alone or cpu
+        shown = min(query.shown for query in many.queries)
+        cells = (
+            f"{made:.1f}",
+            f"{cpu:.2f}",
+            f"{len(lines) / cpu:,.0f}",
+            f"{told:,}",
+            f"{shown:,}",
+            f"{cpu / alone:.1f}×",
+        )
+        rows.append((f"{count:,}", *cells))
+    table(("queries", "to compile, s", "CPU s", "fragments/s", "told", "least shown", "of one"), rows)
 
 
 def _changing() -> None:

@@ -29,6 +29,8 @@ from xstreamcast.spark.motion.rows import item_of
 from xstreamcast.spark.motion.state_log import read_head, row_of
 
 EAGER_COMPACTION: dict[str, Any] = {"compact_bytes": 1, "compact_blobs": 1}
+BY_OBJECTS: dict[str, Any] = {"lateness": {"credit": 1e9}}  # nothing comes so late
+LIMITS = 'stream("credit")//creditLimit#[last]'  # by objects, and so are those beside it
 
 
 @pytest.fixture(autouse=True)
@@ -171,7 +173,7 @@ def test_an_answer_that_is_an_error_is_compacted_too_and_withdrawn() -> None:
 def test_moving_windows_over_shuffled_credit_cards_with_compaction() -> None:
     text = ALERTS
     structure = GENERATOR.structures["credit"]
-    job = Job((text,), ("alerts",), {"credit": structure}, compact_bytes=3000)
+    job = Job((text,), ("alerts",), {"credit": structure}, compact_bytes=3000, **BY_OBJECTS)
     whole, t, sink, store = compile(text), Materialiser(parse_structure(structure)), Materialiser(), MemoryStore()
     seen = set()
     for batch in batches(credit_rows(250), 20):
@@ -317,7 +319,8 @@ def test_a_batch_does_no_more_of_a_compaction_than_its_rows_allow(monkeypatch: p
         take(replica, brought)
 
     monkeypatch.setattr(Replica, "take", counted)
-    job = Job((ALERTS,), ("alerts",), {"credit": GENERATOR.structures["credit"]}, compact_bytes=4000, compact_rows=16)
+    structures = {"credit": GENERATOR.structures["credit"]}
+    job = Job((ALERTS, LIMITS), ("alerts", "limits"), structures, compact_bytes=4000, compact_rows=16)
     store, spans, began = MemoryStore(), list[int](), 0
     for number, batch in enumerate(batches(credit_rows(200), 5)):
         taken.clear()
@@ -335,7 +338,8 @@ def test_a_batch_does_no_more_of_a_compaction_than_its_rows_allow(monkeypatch: p
 
 
 def test_an_engine_whose_successor_has_taken_over_elsewhere_is_made_anew() -> None:
-    job = Job((ALERTS,), ("alerts",), {"credit": GENERATOR.structures["credit"]}, compact_bytes=4000, compact_rows=16)
+    structures = {"credit": GENERATOR.structures["credit"]}
+    job = Job((ALERTS, LIMITS), ("alerts", "limits"), structures, compact_bytes=4000, compact_rows=16)
     store, taken_over = MemoryStore(), 0
     old: dict[str, Replica] = {}
     for batch in batches(credit_rows(80), 5):

@@ -11,7 +11,8 @@ from xstreamcast.native.store import kept, stored
 MODULES: Final = (
     "scan.token", "scan.kernel", "scan.spans", "scan.tree", "scan.octets", "cast.columns", "cast.cutting",
     "functions.regex_machine", "run.continuous.columns.taking", "run.continuous.columns.standing",
-    "run.continuous.columns.ordering", "run.continuous.columns.splicing", "spark.rest.seams",
+    "run.continuous.columns.ordering", "run.continuous.columns.splicing", "run.continuous.columns.letting_go",
+    "spark.rest.seams",
 )  # fmt: skip
 """Where the kernels are."""
 

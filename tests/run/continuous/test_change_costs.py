@@ -12,7 +12,6 @@ import pytest
 
 from xstreamcast.model.change import After, Change, Fill, Hide, Remove, Replace, Show
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.run.continuous.columns.following import leave_columns
 from xstreamcast.run.continuous.query import ContinuousQuery, continuous
 
 STRUCTURE = parse_structure(
@@ -132,7 +131,7 @@ def costs(text: str, count: int, filled: Filled = filled, steps: Callable[[int],
     found = []
     for change in steps(count):
         if query.engine is not None and not isinstance(change, Fill | Replace | Remove):
-            leave_columns(query.inflow, "")  # once, and it costs what there is
+            query.inflow.leave_columns("")  # once, and it costs what there is
             query.inflow.go_on()
         found.append(calls(query, change))
     return found

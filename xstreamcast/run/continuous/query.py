@@ -14,7 +14,7 @@ after <title>T</title>
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
     from xstreamcast.feeds.feed import Feed
     from xstreamcast.model.atomic import Item
+    from xstreamcast.run.continuous.columns.alike import Alike
     from xstreamcast.run.continuous.columns.engine import Columnar
     from xstreamcast.run.continuous.columns.table import RegionTable
     from xstreamcast.scan.given import Given
@@ -351,7 +352,7 @@ class ContinuousQuery(Tabled, Fed):
     def retention(self, stream: str) -> dict[int, Keep]:
         """What must be kept of a stream's tags that come in versions and as events, if it is less than everything."""
         structure = self.inflow.association(stream).structure
-        if structure is None or not isinstance(self._begun().journal, Journal):
+        if structure is None or isinstance(self._begun().journal, Recomputed):
             return {}
         asked = [question for _, question in self.modes.asked]
         return retention(self.plan, known_structures(self._associations()), asked).get(stream, {})
@@ -381,6 +382,13 @@ class ContinuousQuery(Tabled, Fed):
             return
         output, now = self._output, self.inflow.now
         self._turn(output)
+        if self.engine is not None:
+            self._untold |= self.engine.moved
+            self.engine.moved = False
+            if (tell or self._listeners) and self._untold:
+                self._up_to_date()
+            self._moment = now
+            return
         if now != self._moment:
             self._moment = now
             if self.timely and isinstance(output.journal, Journal):
@@ -428,15 +436,25 @@ class ContinuousQuery(Tabled, Fed):
         if self.inflow.seals:
             output.seal(self._associations())
 
-    def follow_in_columns(self, tables: Mapping[str, RegionTable]) -> None:
-        """Follow the streams in columns from now on; raises
+    def follow_in_columns(self, tables: Mapping[str, RegionTable], alike: dict[Hashable, Alike]) -> None:
+        """Follow the streams in columns from now on, together with queries of the same shape; raises
         :class:`~xstreamcast.run.continuous.columns.roles.Refused`."""
+        from xstreamcast.run.continuous.columns.alike import Alike, shape_of
+
         associations = self._associations()
         self._planned.again(associations)
         obstacle = self._planned.obstacle(associations)
-        if obstacle or self.modes.emission != "eager" or self.timely or self._output is not None:
-            raise Refused(obstacle or "it looks at the clock, or at open holes")
-        self.engine = columnar(self.plan, self._evaluation(), known_structures(associations), tables)
+        if obstacle or self.modes.emission != "eager" or self._output is not None:
+            raise Refused(obstacle or "it looks at open holes")
+        structures = known_structures(associations)
+        together = alike.setdefault(shape_of(self.plan), Alike())
+        leader = together.leader
+        if leader is None and any(
+            keep.last for kept in retention(self.plan, structures).values() for keep in kept.values()
+        ):
+            raise Refused("of some versions and events only the newest are looked at")
+        self.engine = together.twin() or columnar(self.plan, self._evaluation(), structures, tables, leader)
+        together.queries.append(self)
         self.recomputed = "; ".join(dict.fromkeys(each.reason for each in recomputed(self.plan)))
 
     def leave_columns(self) -> None:

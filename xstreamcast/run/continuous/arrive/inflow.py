@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch
     from xstreamcast.cast.regions import Report
     from xstreamcast.plan.mutability import Fixed
+    from xstreamcast.run.continuous.columns.alike import Alike
     from xstreamcast.run.continuous.query import ContinuousQuery
     from xstreamcast.scan.encoding import Source
     from xstreamcast.scan.given import Given
@@ -81,6 +82,8 @@ class Inflow:
         self.seals = True
         """Whether what can never change is let go of; not by who must be able to tell all of it again (Spark)."""
         self._decided = False
+        self.alike: list[Alike] = []
+        """The queries that are followed in columns, those of one shape together."""
         self.by_objects = ""
         """Why the streams are not followed in columns, or no longer."""
         self.forwards = True
@@ -138,12 +141,14 @@ class Inflow:
 
     def _retain(self, name: str, association: Association) -> None:
         """Let go of what no query can see again: only where all of them are followed by difference."""
-        if not association.followers or association.keeps_all or not all(query.begun for query in self.queries):
+        followed = association.inlet is not None or bool(association.followers)
+        if not followed or association.keeps_all or not all(query.begun for query in self.queries):
             return
         known = [one.structure for one in self.associations.values()]
         if self._retained.get(name) != known:
             self._retained[name] = known
-            association.retention.limit(query.retention(name) for query in self.queries)
+            leaders = [one.queries[0] for one in self.alike] if association.inlet is not None else self.queries
+            association.retention.limit(query.retention(name) for query in leaders)
         association.retention.shed(self.now)
 
     @property
@@ -194,6 +199,16 @@ class Inflow:
         plain = self.clock == "event" and not self._late and self.fixed is None and self.memory is None
         if self.columns and plain and not self.rooted and not self._keeps_all:
             follow_in_columns(self)
+
+    def leave_columns(self, why: str) -> None:
+        """Hand all that is known over to tables of objects."""
+        self.by_objects = why
+        self._retained.clear()
+        for one in self.associations.values():
+            if one.inlet is not None:
+                one.leave_columns()
+        for query in self.queries:
+            query.leave_columns()
 
     def is_columnar(self, stream: str) -> bool:
         """Whether what a stream brings is taken in in columns, now that something comes."""
@@ -373,10 +388,8 @@ class Inflow:
                 text = f"a stream brings changes and structures, not a {type(item).__name__}"
                 raise error("XPTY0004", text, hint="text that is read as it comes: load(BytesIO(text))")
             if isinstance(item, Structure) and association.inlet is not None and item != association.structure:
-                from xstreamcast.run.continuous.columns.following import leave_columns
-
                 self.flush()
-                leave_columns(self, "the tag structure is another")
+                self.leave_columns("the tag structure is another")
         elif not self._decided:
             self._decide()
         if isinstance(item, Change) and item.valid_time is not None and self._late:

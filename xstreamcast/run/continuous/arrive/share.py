@@ -127,6 +127,7 @@ class Association(AtOnce):
         """From now on the table is one of objects, with all that is in the columns."""
         assert self.inlet is not None
         table, self.inlet = self.inlet.table, None
+        self.retention.kept = {}  # it begins again, with the documents that follow
         counts = self.changed, self.skipped, self.now
         for change, place, inside in table.kept(removed=True):
             self.attempt(change, place, inside)

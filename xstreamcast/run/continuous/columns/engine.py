@@ -9,6 +9,7 @@ not outlive its batch.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -25,16 +26,20 @@ from xstreamcast.run.continuous.columns.keyed import GatheredRows, Keyed, Sorted
 from xstreamcast.run.continuous.columns.layout import FILLINGS, TSID
 from xstreamcast.run.continuous.columns.roles import Refused, Roles, check_plan, check_unit, roles_of
 from xstreamcast.run.continuous.related import Number, Related
+from xstreamcast.run.continuous.time.horizon import Timing
 from xstreamcast.run.reductions import state_of
+from xstreamcast.run.temporal import moment_at
 from xstreamcast.run.units import value_type
 
 if TYPE_CHECKING:
     from xstreamcast.lang.context import StaticContext
     from xstreamcast.model.atomic import Item
     from xstreamcast.model.structure import Structure
+    from xstreamcast.model.time import Instant
     from xstreamcast.operators.state import State
     from xstreamcast.plan.algebra import Plan, Reduction
     from xstreamcast.run.continuous.associate.route import Route
+    from xstreamcast.run.continuous.columns.alike import TwinProgram
     from xstreamcast.run.continuous.columns.shelf import KeyedRows, Rows
     from xstreamcast.run.continuous.columns.table import RegionTable
     from xstreamcast.run.continuous.display.shelf import Numbers
@@ -64,13 +69,22 @@ class Columnar(Related):
     live_type: ClassVar[Any] = Routed
 
     def __init__(
-        self, plan: Plan, evaluation: Evaluation, structures: Mapping[str, Structure], tables: Mapping[str, RegionTable]
+        self,
+        plan: Plan,
+        evaluation: Evaluation,
+        structures: Mapping[str, Structure],
+        tables: Mapping[str, RegionTable],
+        leader: Columnar | None,
     ) -> None:
+        """``leader``: a query of the same shape, which reads the same fragments."""
         check_plan(plan)
         if any(source.forest or (source.uri or "") not in tables for source in plan.sources):
             raise Refused("a stream has no tag structure")
         super().__init__(plan, structures)
         self.evaluation = evaluation
+        self.timing: Timing[Any] = Timing(self.plan, evaluation)
+        """When fragments, with the units that look at them, and parts of the output must look again."""
+        self._due: dict[Number, dict[int, None]] = {}
         assert self.plan.module.static is not None
         self.static: StaticContext = self.plan.module.static
         self.tables = {name: tables[name] for name in self.live}
@@ -82,13 +96,16 @@ class Columnar(Related):
         self.redone = False
         self.evaluated = 0
         self.values: dict[Number, list[Item]] = {}
+        self.moved = True
+        """Whether something has been looked at since that was last asked for."""
         self._first: dict[str, int] = {}
         self.roles: dict[str, Roles] = {}
         self.units: dict[Number, Followed] = {}
         for name in self.live:
-            self._follow(name, structures[name])
-        self._join()
-        self._turns = sorted(self.turn, key=lambda where: (self.turn[where], where))
+            self._follow(name, structures[name], leader)
+        if leader is None:
+            self._join()
+        self.turns = sorted(self.turn, key=lambda where: (self.turn[where], where))
         for where, followed in self.units.items():
             followed.asks = list(self._joined(where))
             if isinstance(followed.made, Joined):
@@ -111,17 +128,19 @@ class Columnar(Related):
 
     # ---------------------------------------------------------------------------------------------- its units
 
-    def _follow(self, name: str, structure: Structure) -> None:
-        route, first = self.live[name].route, self.tables[name].bits
-        self._first[name] = first
+    def _follow(self, name: str, structure: Structure, leader: Columnar | None) -> None:
+        route = self.live[name].route
+        first = self._first[name] = self.tables[name].bits if leader is None else leader._first[name]
         if first + len(route.units) > BITS:
             raise Refused("too many loops over one stream")
-        roles = self.roles[name] = roles_of(route, structure, first)
+        roles = self.roles[name] = roles_of(route, structure, first) if leader is None else leader.roles[name]
         for number in route.outermost:
             unit = route.units[number]
             inside = route.inside(number)
             check_unit(unit, [route.units[inner] for inner in inside])
             self._check_needs(unit, inside)
+            if isinstance(unit.reduction, Gather) and self.timing.may_look(unit.reduction.body):
+                raise Refused("groups look at the clock")
             if isinstance(unit.reduction, Group):
                 self._check_joined(unit)
             elif not isinstance(unit.reduction, Reduce) and (not self._is_told(unit) or route.copies_holes(number)):
@@ -146,19 +165,9 @@ class Columnar(Related):
 
     def _followed(self, name: str, number: int, roles: Roles) -> Followed:
         route = self.live[name].route
-        unit, code = route.units[number], self.codes[name][number]
+        code = self.codes[name][number]
         bit = 1 << (self._first[name] + number)
-        made: Adjusted
-        if isinstance(unit.reduction, Concat):
-            made = Told(self.tables[name])
-        elif isinstance(unit.reduction, Sort):
-            made = SortedRows(self.tables[name], unit.reduction, self.static)
-        elif isinstance(unit.reduction, Group):
-            made = Joined(self.tables[name], unit.reduction, partial(self.state, code, unit.reduction.inner))
-        elif isinstance(unit.reduction, Gather):
-            made = GatheredRows(self.tables[name], unit.reduction, self.static, code, self.evaluation)
-        else:
-            made = Reduced(self._contributions(code))
+        made = self.adjusted(name, number)
         home = roles.home.get(number, set())
         outer = next((one for one in route.outermost if number in route.inside(one)), None)
         if route.inside(number) or outer is not None:
@@ -170,6 +179,28 @@ class Columnar(Related):
                 made = Framed(self._contributions(code))
             return Followed(self, name, number, bit, made, home, frame, outer)
         return Followed(self, name, number, bit, made, home)
+
+    def adjusted(self, name: str, number: int) -> Adjusted:
+        """What is kept of the fragments of a unit, before any has been evaluated."""
+        table, code = self.tables[name], self.codes[name][number]
+        match code.unit.reduction:
+            case Concat():
+                return Told(table)
+            case Sort() as sort:
+                return SortedRows(table, sort, self.static)
+            case Group() as group:
+                return Joined(table, group, partial(self.state, code, group.inner))
+            case Gather() as gather:
+                return GatheredRows(table, gather, self.static, code, self.evaluation)
+        return Reduced(self._contributions(code))
+
+    def twin(self, programs: Mapping[Number, TwinProgram]) -> Columnar:
+        """The engine of a query that differs in constants, which others evaluate."""
+        made = copy(self)
+        made.stale, made.bound, made.values = set(self.needs), set(), {}
+        made.redone, made.evaluated, made.moved, made._due = False, 0, True, {}
+        made.units = {where: followed.twin(made, programs[where]) for where, followed in self.units.items()}
+        return made
 
     def _is_told(self, unit: Unit) -> bool:
         """Whether the items of a unit are told one by one, and read by nobody."""
@@ -198,15 +229,39 @@ class Columnar(Related):
     def settle(self) -> None:
         """All that has come has been looked at."""
 
+    def follow(self, found: Mapping[str, Dirty], now: Instant) -> None:
+        """Look at what has come, and at what must look again because of the time."""
+        if self.timing.timely and now != self.timing.horizon.now:
+            self._tick(now)
+            self.moved |= self.redone
+        if self._due or any(len(found[name][0]) for name in self.tables):
+            self.look_at(found)
+
+    def _tick(self, now: Instant) -> None:
+        """The current time is another: those whose horizon it has reached look again."""
+        self.evaluation.tick(moment_at(now))
+        due = self.timing.tick(now)
+        if self.timing.coarse:
+            self.evaluation.forget_prolog()
+            for where, followed in self.units.items():
+                self._due[where] = dict.fromkeys(followed.table.evaluated_for(followed.bit).tolist())
+            self.redone = True
+            return
+        for owner in due:
+            if isinstance(owner, tuple):
+                where, n = owner
+                self._due.setdefault(where, {})[n] = None
+            else:
+                self.redone = True
+
     def look_at(self, found: Mapping[str, Dirty]) -> None:
         """Evaluate those of some nodes of each stream that are marked for its units, and drop those that are gone;
         then those that have looked up what is different by that."""
-        woken: dict[Number, dict[int, None]] = {}
-        for where in self._turns:
+        woken, self._due = self._due, {}
+        self.moved = True
+        for where in self.turns:
             followed = self.units[where]
-            some, marks, there = found.get(where[0], _NOTHING)
-            mine = marks & followed.bit != 0
-            some, there = _with(some[mine], there[mine], woken.pop(where, {}))
+            some, there = _with(*self.marked(where, found), woken.pop(where, {}))
             if followed.inside:
                 gone = set(some[~there].tolist())
                 frames = dict.fromkeys(some.tolist())
@@ -219,12 +274,24 @@ class Columnar(Related):
                     self.stale.add(where)
             elif len(some):
                 followed.look_at(some, there)
-                followed.made.settle()
-                if followed.outer is None:
-                    self.stale.add(where)
+                self.looked_at(where)
             if isinstance(followed.made, Joined):
                 for unit, n in followed.made.woken():
                     woken.setdefault(unit, {})[n] = None
+
+    def marked(self, where: Number, found: Mapping[str, Dirty]) -> tuple[Longs, Any]:
+        """The nodes that a unit must look at, and which of them are there."""
+        some, marks, there = found.get(where[0], _NOTHING)
+        mine = marks & self.units[where].bit != 0
+        return some[mine], there[mine]
+
+    def looked_at(self, where: Number) -> None:
+        """A unit has looked at all that it must."""
+        followed = self.units[where]
+        followed.made.settle()
+        self.moved = True
+        if followed.outer is None:
+            self.stale.add(where)
 
     # ---------------------------------------------------------------------------------------------- the answer
 
@@ -248,7 +315,12 @@ class Columnar(Related):
                 self._bind(where)
         if isinstance(part, Unit):
             return self.values[self.place[part.variable]]
-        return list(self.evaluation.run(part))
+        outer, items = self.timing.horizon.begin(), []
+        try:
+            items = list(self.evaluation.run(part))
+        finally:
+            self.timing.done(part, outer, items)
+        return items
 
     def _bind(self, where: Number) -> None:
         followed = self.units[where]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from copy import copy
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,16 +16,39 @@ from xstreamcast.run.continuous.columns.joined import Joined
 from xstreamcast.run.continuous.columns.keyed import Keyed
 from xstreamcast.run.continuous.columns.roles import Refused
 from xstreamcast.run.continuous.columns.rows import Batch, FrameProgram, RowProgram
+from xstreamcast.run.continuous.time.horizon import shows_items
 
 if TYPE_CHECKING:
     from xstreamcast.model.atomic import Item
+    from xstreamcast.run.continuous.columns.alike import TwinProgram
     from xstreamcast.run.continuous.columns.engine import Columnar
-    from xstreamcast.run.continuous.columns.rows import Outcome
+    from xstreamcast.run.continuous.columns.rows import Observer, Outcome
     from xstreamcast.run.continuous.related import Number
     from xstreamcast.scan.vector import Longs
 
 TOGETHER: Final = 1 << 14
 """So many fragments are evaluated at a time."""
+
+
+class Looking:
+    """Fragments that a unit looks at, one after the other: joins know who asks, the agenda when it must look again."""
+
+    def __init__(self, followed: Followed, few: list[int]) -> None:
+        self.followed, self.few = followed, few
+        self.timing = followed.engine.timing
+        self.shows = shows_items(followed.unit)
+
+    def begins(self, number: int) -> None:
+        self.owner = self.followed.where, self.few[number]
+        for join in self.followed.asks:
+            join.asking = self.owner
+        self.outer = self.timing.horizon.begin()
+
+    def ends(self, outcome: Outcome) -> None:
+        for join in self.followed.asks:
+            join.asking = None
+        seen = outcome if self.shows and not isinstance(outcome, XStreamError) else ()
+        self.timing.done(self.owner, self.outer, seen)
 
 
 class Followed:
@@ -53,6 +76,8 @@ class Followed:
         self.where: Number = name, number
         self.asks: list[Joined] = []
         """The joins that it looks rows up in."""
+        body = () if unit.nest is None else (unit.nest.body,)
+        self.timely = engine.timing.may_look(unit.items, *body)
         self.table = engine.tables[name]
         self.roles = engine.roles[name]
         self.inside = route.inside(number)
@@ -60,7 +85,7 @@ class Followed:
         if outer is not None and frame is not None:
             around = len(self.roles.above[frame])
             self._own = FrameProgram(code, engine.evaluation, [unit.root], unit.items)
-        self.program = RowProgram(code, engine.evaluation, around)
+        self.program: RowProgram | TwinProgram = RowProgram(code, engine.evaluation, around)
         if self.inside:
             assert unit.nest is not None
             variables = [unit.nest.variable, *[route.units[inner].variable for inner in self.inside]]
@@ -69,7 +94,7 @@ class Followed:
 
     # ---------------------------------------------------------------------------------------------- fragments
 
-    def _batches(self, some: Longs) -> Iterator[tuple[Longs, int, Batch]]:
+    def batches(self, some: Longs) -> Iterator[tuple[Longs, int, Batch]]:
         """Fragments that are there, those of a tag together, in documents."""
         tags = self.table.tags_of(some)
         for tag in dict.fromkeys(tags.tolist()):
@@ -96,24 +121,39 @@ class Followed:
         """Some fragments must be evaluated, or are there no more."""
         if not len(some):
             return
-        self.made.drop(some[~there].tolist())
+        self.let_go(some[~there].tolist())
         for join in self.asks:
             for n in some.tolist():
                 join.forget_asker((self.where, n))
-        for few, tag, batch in self._batches(some[there]):
+        for few, tag, batch in self.batches(some[there]):
             if self.outer is not None and tag == self.frame:
-                found = self._own.outcomes([(batch.node(k),) for k in range(len(few))])
+                found = self._own.outcomes([(batch.node(k),) for k in range(len(few))], self._observer(few))
             else:
-                found = self.program.outcomes(
-                    batch, tag in self.home, partial(self._asking, few) if self.asks else None
-                )
-            self._asking(few, None)
+                found = self.program.outcomes(batch, tag in self.home, self._observer(few))
             self._take(few, tag, found)
 
-    def _asking(self, few: Longs, k: int | None) -> None:
-        """Look-ups are those of a fragment from now on, or of nobody."""
-        for join in self.asks:
-            join.asking = None if k is None else (self.where, int(few[k]))
+    def twin(self, engine: Columnar, program: TwinProgram) -> Followed:
+        """The same unit of a query that differs in constants, of which nothing has been evaluated."""
+        made = copy(self)
+        made.engine, made.program = engine, program
+        made.made = engine.adjusted(self.name, self.where[1])
+        return made
+
+    def take_rows(self, few: Longs, tag: int, found: list[Outcome]) -> None:
+        """Some fragments have these outcomes, which somebody else has found."""
+        self.engine.evaluated += len(found)
+        self._take(few, tag, found)
+
+    def _observer(self, few: Longs) -> Observer | None:
+        """Who hears of fragments that are evaluated; None: nobody needs to."""
+        return Looking(self, few.tolist()) if self.asks or self.timely else None
+
+    def let_go(self, gone: list[int]) -> None:
+        """Some fragments are there no more."""
+        self.made.drop(gone)
+        if self.timely:
+            for n in gone:
+                self.engine.timing.agenda.forget((self.where, n))
 
     def _take(self, few: Longs, tag: int, found: list[Outcome]) -> None:
         if isinstance(self.made, Told | Keyed):
@@ -137,18 +177,18 @@ class Followed:
 
     def look_at_frames(self, frames: list[int], gone: list[int]) -> None:
         """Evaluate the body of instances with the sums of what is inside."""
-        self.made.drop(gone)
+        self.let_go(gone)
         some: Longs = np.array(frames, np.int64)
         tags = self.table.tags_of(some)
         others = some[tags != self.frame]
         if len(others):  # around the instances, where there are none
-            for few, tag, batch in self._batches(others):
+            for few, tag, batch in self.batches(others):
                 found = self.program.outcomes(batch, False)
                 if any(found):
                     raise Refused("records are inline")
                 del few, tag
         inner = [self.engine.units[self.name, one] for one in self.inside]
-        for few, _, batch in self._batches(some[tags == self.frame]):
+        for few, _, batch in self.batches(some[tags == self.frame]):
             arguments: list[tuple[Any, ...]] = []
             bad: dict[int, XStreamError] = {}
             for k, f in enumerate(few.tolist()):
@@ -162,7 +202,7 @@ class Followed:
                 arguments.append(tuple(values))
             if bad:
                 raise Refused("a part of a record fails")
-            self._take(few, self.frame or 0, self._body.outcomes(arguments))
+            self._take(few, self.frame or 0, self._body.outcomes(arguments, self._observer(few)))
 
     def value_in(self, frame: int) -> list[Item] | XStreamError:
         """What a unit inside comes to in an instance."""
@@ -207,7 +247,7 @@ class Followed:
         some = self.made.in_order()
         found: dict[int, Outcome] = {}
         inner = [self.engine.units[self.name, one] for one in self.inside]
-        for few, tag, batch in self._batches(some):
+        for few, tag, batch in self.batches(some):
             if self.inside:
                 arguments = [(batch.node(k), *[one.value_in(f) for one in inner]) for k, f in enumerate(few.tolist())]
                 outcomes = self._body.outcomes(arguments)
@@ -226,7 +266,7 @@ class Followed:
         """Its items, in the order of their keys: what is kept of rows is their text, so all are made anew."""
         found: dict[int, Outcome] = {}
         some = np.array(list(made.labels.of), np.int64)
-        for few, tag, batch in self._batches(some) if len(some) else ():
+        for few, tag, batch in self.batches(some) if len(some) else ():
             found.update(zip(few.tolist(), self.program.outcomes(batch, tag in self.home), strict=True))
         rows = made.all_items(found)
         return [item for row in sorted(rows, key=made.key) for item in rows[row]]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
+from xstreamcast.run.continuous.columns.alike import Alike
 from xstreamcast.run.continuous.columns.inlet import Inlet, Odd
 from xstreamcast.run.continuous.columns.roles import Refused
 from xstreamcast.run.continuous.columns.table import RegionTable
@@ -25,14 +27,16 @@ def follow_in_columns(inflow: Inflow) -> bool:
         if one.structure is None or one.structure.unnamed or one.filled or one.waiting or one.followers:
             return False
         tables[name] = RegionTable(one.structure)
+    alike: dict[Hashable, Alike] = {}
     try:
         for query in inflow.queries:
-            query.follow_in_columns(tables)
+            query.follow_in_columns(tables, alike)
     except Refused as refusal:
         inflow.by_objects = str(refusal)
         for query in inflow.queries:
             query.engine = None
         return False
+    inflow.alike = list(alike.values())
     for name, one in associations.items():
         one.inlet = Inlet(one, tables[name])
     return True
@@ -48,7 +52,7 @@ def flush(inflow: Inflow) -> None:
     except Odd as odd:
         _go_on_with(inflow, one, odd)
     except Refused as refusal:
-        leave_columns(inflow, str(refusal))
+        inflow.leave_columns(str(refusal))
 
 
 def take_batch(inflow: Inflow, association: Association, batch: FragmentBatch) -> int:
@@ -61,13 +65,13 @@ def take_batch(inflow: Inflow, association: Association, batch: FragmentBatch) -
         _go_on_with(inflow, association, odd)
         return odd.first
     except Refused as refusal:
-        leave_columns(inflow, str(refusal))
+        inflow.leave_columns(str(refusal))
     return len(batch)
 
 
 def _go_on_with(inflow: Inflow, association: Association, odd: Odd) -> None:
     """Leave the columns because of what is left, and take it in."""
-    leave_columns(inflow, odd.why)
+    inflow.leave_columns(odd.why)
     with association.together():
         for change, place, inside in odd.rest:
             association.apply(change, place, inside)
@@ -78,19 +82,8 @@ def _settle(inflow: Inflow) -> None:
     if not all(table.settle() for table in tables.values()):
         raise Refused("a region stands in itself, or in a hole for another tag")
     found = {name: table.dirty() for name, table in tables.items()}
-    for query in inflow.queries:
-        if query.engine is not None and any(len(found[name][0]) for name in query.engine.tables):
-            query.engine.look_at(found)
+    for queries in inflow.alike:
+        queries.look_at(found, inflow.now)
     for name, (some, _, _) in found.items():
         if len(some):
             tables[name].release(some)
-
-
-def leave_columns(inflow: Inflow, why: str) -> None:
-    """Hand all that is known over to tables of objects."""
-    inflow.by_objects = why
-    for one in inflow.associations.values():
-        if one.inlet is not None:
-            one.leave_columns()
-    for query in inflow.queries:
-        query.leave_columns()

@@ -18,8 +18,9 @@ NUMBER, HEAD, PLACE, SOUGHT, REGION_WORDS = range(5)
 # A filling: its region, and the next of that; tag, version (-1: none), time; where its content lies; its holes, from
 # one on; flags; what orders events of one instant; its last node.
 OF, NEXT, TSID, VERSION, TIME, BEGIN, TO, FIRST, COUNT, FLAGS, DIGEST, NODE, FILLING_WORDS = range(13)
-ENDED, CHANGED = 1, 2
-"""Of a filling: its life has ended, there is no content; it has not been settled since it changed."""
+ENDED, CHANGED, LET_GO = 1, 2, 4
+"""Of a filling: its life has ended, there is no content; it has not been settled since it changed; no query can see it
+again."""
 # A hole: the region it is for; where it lies, from its content's beginning; its tag.
 FOR, START, END, H_TSID, HOLE_WORDS = range(5)
 # A place is a hole where it is in the document (one in two versions of an element is in two places): the region, the

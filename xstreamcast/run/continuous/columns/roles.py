@@ -46,12 +46,16 @@ class Roles:
 
 
 def columnar(
-    plan: Plan, evaluation: Evaluation, structures: Mapping[str, Structure], tables: Mapping[str, RegionTable]
+    plan: Plan,
+    evaluation: Evaluation,
+    structures: Mapping[str, Structure],
+    tables: Mapping[str, RegionTable],
+    leader: Columnar | None,
 ) -> Columnar:
     """A query followed in columns, whose modules are not needed before; raises :class:`Refused`."""
     from xstreamcast.run.continuous.columns.engine import Columnar
 
-    return Columnar(plan, evaluation, structures, tables)
+    return Columnar(plan, evaluation, structures, tables, leader)
 
 
 def check_plan(plan: Plan) -> None:

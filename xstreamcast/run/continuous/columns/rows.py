@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
+from xstreamcast.lang.walk import descendants, rebuild
 from xstreamcast.model.names import ELEMENT, intern, name_local
 from xstreamcast.model.tree import Node, Tree
 from xstreamcast.plan.algebra import PLAN, Concat, Group, Unit
@@ -26,7 +27,7 @@ from xstreamcast.run.continuous.evaluate.assemble import sliced
 from xstreamcast.run.units import plan_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from xstreamcast.model.atomic import Item
     from xstreamcast.run.evaluate import Executable
@@ -36,7 +37,17 @@ if TYPE_CHECKING:
 
 Outcome = list["Item"] | XStreamError
 """The items of a fragment, or the error that comes instead."""
-_RECORD: Final = (PLAN, "a record")
+RECORD: Final = (PLAN, "a record")
+
+
+class Observer(Protocol):
+    """Hears of each fragment that is evaluated, by its number in a batch."""
+
+    def begins(self, number: int) -> None:
+        """It is about to be evaluated."""
+
+    def ends(self, outcome: Outcome) -> None:
+        """That has come of it."""
 
 
 class Batch:
@@ -53,6 +64,13 @@ class Batch:
             self.rows.append(row)
             row += sizes[row] + 1
         assert row == len(self.tree), "a fragment is one element"
+
+    @cached_property
+    def are_all(self) -> bool:
+        """Whether no element within a fragment has its name."""
+        names = self.tree.name
+        name = names[self.rows[0]]
+        return names.count(name) == len(self.rows) + self.around.count(name_local[name])
 
     def node(self, number: int) -> Node:
         """The element of a fragment."""
@@ -80,29 +98,35 @@ class RowProgram:
         self.nodes = True
         """Whether all items have been nodes of their fragments so far."""
 
-    def outcomes(self, batch: Batch, home: bool, before: Callable[[int], None] | None = None) -> list[Outcome]:
-        """The outcome of each fragment; ``home``: they are records, and nothing else is. ``before`` hears of each that
-        is to be evaluated."""
-        if self.nodes and self._function is None and before is None and not self.apart:
+    def outcomes(self, batch: Batch, home: bool, observer: Observer | None = None) -> list[Outcome]:
+        """The outcome of each fragment; ``home``: they are records, and nothing else is. With an ``observer`` they are
+        evaluated one by one."""
+        if self.nodes and self._function is None and observer is None and not self.apart:
             found = self._by_rows(batch)
             if found is not None:
                 return found
             self.nodes = False
         function = self._function
-        if function is not None and home and not self.apart and self._are_all(batch):
-            return _called(function, self.evaluation, [(batch.node(k),) for k in range(len(batch.rows))], before)
-        alone: list[Outcome] = []
-        for k in range(len(batch.rows)):
-            if before is not None:
-                before(k)
-            alone.append(self._alone(batch, k))
-        return alone
+        if function is not None and home and not self.apart and batch.are_all:
+            return _called(function, self.evaluation, [(batch.node(k),) for k in range(len(batch.rows))], observer)
+        return self._one_by_one(batch, range(len(batch.rows)), observer)
 
-    def _are_all(self, batch: Batch) -> bool:
-        """Whether no element within a fragment has its name."""
-        names = batch.tree.name
-        name = names[batch.rows[0]]
-        return names.count(name) == len(batch.rows) + batch.around.count(name_local[name])
+    def outcomes_of(self, batch: Batch, rows: list[int], home: bool) -> list[Outcome]:
+        """The outcomes of some of the fragments."""
+        function = self._function
+        if function is not None and home and not self.apart and batch.are_all:
+            return _called(function, self.evaluation, [(batch.node(k),) for k in rows])
+        return self._one_by_one(batch, rows, None)
+
+    def _one_by_one(self, batch: Batch, rows: Iterable[int], observer: Observer | None) -> list[Outcome]:
+        alone: list[Outcome] = []
+        for k in rows:
+            if observer is not None:
+                observer.begins(k)
+            alone.append(self._alone(batch, k))
+            if observer is not None:
+                observer.ends(alone[-1])
+        return alone
 
     def _root(self, tree: Tree) -> Node:
         return Node((tree, 1 + self.frame)) if self.frame is not None else tree.root
@@ -140,9 +164,31 @@ class RowProgram:
     @cached_property
     def _function(self) -> Executable | None:
         """E as a function of a record; None if E is a path to nodes, or does not begin with its records."""
-        (record,) = self.unit.records if len(self.unit.records) == 1 else (None,)
-        made = None if record is None or self.frame is not None else _of_record(self.unit, record)
+        made = None if self.frame is not None else _of_record(self.unit)
         return None if made is None else self.code.parts.compile(made)
+
+
+class SharedProgram:
+    """E of a unit as a function of a record and of the constants that it compares with: one for all queries of a shape.
+    ``constants``: those of each query."""
+
+    def __init__(self, code: UnitCode, evaluation: Evaluation, units: list[Unit]) -> None:
+        self.evaluation = evaluation
+        e = from_record_of(code.unit)
+        assert e is not None
+        names = [plan_name((PLAN, f"constant {number}")) for number in range(len(constants_in(e)))]
+        params = tuple([ast.Param(name) for name in (plan_name(RECORD), *names)])
+        self._function = code.parts.compile(ast.InlineFunction(params, None, _lifted(e, names), span=e.span))
+        self.constants: list[tuple[list[Item], ...]] = []
+        for unit in units:
+            mine = from_record_of(unit)
+            assert mine is not None
+            self.constants.append(tuple([[literal.value] for literal in constants_in(mine)]))
+
+    def outcomes(self, batch: Batch, pairs: list[tuple[int, int]]) -> list[Outcome]:
+        """The outcome of each pair of a query and a fragment."""
+        constants = self.constants
+        return _called(self._function, self.evaluation, [(batch.node(k), *constants[query]) for query, k in pairs])
 
 
 class FrameProgram:
@@ -153,16 +199,16 @@ class FrameProgram:
         params = tuple([ast.Param(plan_name(variable)) for variable in variables])
         self._function = code.parts.compile(ast.InlineFunction(params, None, e, span=e.span))
 
-    def outcomes(self, arguments: list[tuple[Any, ...]]) -> list[Outcome]:
+    def outcomes(self, arguments: list[tuple[Any, ...]], observer: Observer | None = None) -> list[Outcome]:
         """The outcome for each list of arguments: the instance, and what is known of it."""
-        return _called(self._function, self.evaluation, arguments)
+        return _called(self._function, self.evaluation, arguments, observer)
 
 
 def _called(
     function: Executable,
     evaluation: Evaluation,
     arguments: list[tuple[Any, ...]],
-    before: Callable[[int], None] | None = None,
+    observer: Observer | None = None,
 ) -> list[Outcome]:
     """What a function gives of each; an error is an outcome."""
     context = evaluation.context(function)
@@ -170,8 +216,8 @@ def _called(
 
     def each(first: int) -> Iterator[list[Any]]:
         for k in range(first, len(arguments)):
-            if before is not None:
-                before(k)
+            if observer is not None:
+                observer.begins(k)
             yield [[one] if isinstance(one, Node) else one for one in arguments[k]]
 
     while len(found) < len(arguments):
@@ -179,35 +225,44 @@ def _called(
         try:
             for items in function.calls(context, given):
                 found.append(list(items))
+                if observer is not None:
+                    observer.ends(found[-1])
         except XStreamError as failure:
             found.append(failure)
+            if observer is not None:
+                observer.ends(failure)
     return found
 
 
 # ------------------------------------------------------------------------------------------------- E of a record
 
 
-def _of_record(unit: Unit, record: Path) -> ast.InlineFunction | None:
+def _of_record(unit: Unit) -> ast.InlineFunction | None:
     e = unit.items
-    if isinstance(e, ast.FLWOR):
-        first = e.clauses[0]
-        if not isinstance(first, ast.ForClause) or first.position is not None or first.allowing_empty:
-            return None
-        source = _from_record(first.source, unit, record)
-        body: ast.Expr | None = (
-            None if source is None else replace(e, clauses=(replace(first, source=source), *e.clauses[1:]))
-        )
-    else:
-        body = _from_record(e, unit, record)
-        steps = e.steps if isinstance(e, ast.Path) else ()
-        if steps and isinstance(steps[-1], ast.AxisStep):
-            return None  # nodes: by rows
+    steps = e.steps if isinstance(e, ast.Path) else ()
+    if steps and isinstance(steps[-1], ast.AxisStep):
+        return None  # nodes: by rows
+    body = from_record_of(unit)
     if body is None:
         return None
-    return ast.InlineFunction((ast.Param(plan_name(_RECORD)),), None, body, span=e.span)
+    return ast.InlineFunction((ast.Param(plan_name(RECORD)),), None, body, span=e.span)
 
 
-def _from_record(e: ast.Expr, unit: Unit, record: Path) -> ast.Expr | None:
+def from_record_of(unit: Unit) -> ast.Expr | None:
+    """E from the record on; None if it does not begin with its only records."""
+    e = unit.items
+    if len(unit.records) != 1:
+        return None
+    if not isinstance(e, ast.FLWOR):
+        return from_record(e, unit, unit.records[0])
+    first = e.clauses[0]
+    if not isinstance(first, ast.ForClause) or first.position is not None or first.allowing_empty:
+        return None
+    source = from_record(first.source, unit, unit.records[0])
+    return None if source is None else replace(e, clauses=(replace(first, source=source), *e.clauses[1:]))
+
+
+def from_record(e: ast.Expr, unit: Unit, record: Path) -> ast.Expr | None:
     """A path from the document as one from the record; the predicates of its step to the record stay."""
     if not isinstance(e, ast.Path):
         return None
@@ -217,7 +272,7 @@ def _from_record(e: ast.Expr, unit: Unit, record: Path) -> ast.Expr | None:
         if not isinstance(last, ast.AxisStep):
             return None
         if relative(replace(e, steps=(*steps[: end - 1], replace(last, predicates=()))), unit.root) == record:
-            start: tuple[ast.Expr, ...] = (ast.VarRef(plan_name(_RECORD), span=e.span),)
+            start: tuple[ast.Expr, ...] = (ast.VarRef(plan_name(RECORD), span=e.span),)
             if last.predicates:
                 start = (*start, ast.AxisStep("self", ast.KindTest("node"), last.predicates, span=last.span))
             rest = (*start, *steps[end:])
@@ -225,3 +280,30 @@ def _from_record(e: ast.Expr, unit: Unit, record: Path) -> ast.Expr | None:
         if last.predicates:
             return None
     return None
+
+
+# ------------------------------------------------------------------------------------------------- constants
+
+LITERALS: Final = (ast.StringLiteral, ast.IntegerLiteral, ast.DecimalLiteral, ast.DoubleLiteral)
+
+
+def constants_in(e: ast.Expr) -> list[ast.Literal]:
+    """The constants that something is compared with, in the order of the text."""
+    found: list[ast.Literal] = []
+    for part in descendants(e):
+        if isinstance(part, ast.GeneralComparison):
+            found += [side for side in (part.left, part.right) if isinstance(side, LITERALS)]
+    return found
+
+
+def _lifted(e: ast.Expr, names: list[ast.Name]) -> ast.Expr:
+    """An expression with variables instead of the constants that something is compared with."""
+    literals = {id(literal): name for literal, name in zip(constants_in(e), names, strict=True)}
+
+    def change(part: ast.Node) -> ast.Node:
+        name = literals.get(id(part))
+        return rebuild(part, change) if name is None else ast.VarRef(name, span=part.span)
+
+    made = change(e)
+    assert isinstance(made, ast.Expr)
+    return made

@@ -23,7 +23,9 @@ from xstreamcast.run.continuous.columns.layout import (
     ABOVE,
     BEGIN,
     BYTES,
+    CHANGED,
     CHANGES,
+    COUNT,
     DEAD,
     DIGEST,
     DIRTY,
@@ -41,6 +43,7 @@ from xstreamcast.run.continuous.columns.layout import (
     HOLES,
     IS_GONE,
     KIND,
+    LET_GO,
     LOGGED,
     N_FILLING,
     N_MARKS,
@@ -50,6 +53,7 @@ from xstreamcast.run.continuous.columns.layout import (
     NAME_TO,
     NEEDED,
     NODE_WORDS,
+    NODES,
     NOW,
     NOWHERE,
     NUMBER,
@@ -74,6 +78,7 @@ from xstreamcast.run.continuous.columns.layout import (
     UNTIMED,
     VERSION,
 )
+from xstreamcast.run.continuous.columns.letting_go import forget, passed
 from xstreamcast.run.continuous.columns.ordering import in_order, locate
 from xstreamcast.run.continuous.columns.splicing import REFUSED, compact, splice
 from xstreamcast.run.continuous.columns.standing import DONE, FULL, owners, release, settle
@@ -83,10 +88,13 @@ from xstreamcast.scan.vector import Bytes, Longs, Table
 if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch
     from xstreamcast.model.structure import Structure
+    from xstreamcast.plan.retention import Keep
     from xstreamcast.run.continuous.columns.roles import Roles
 
 _WASTE: Final = 1 << 20
 """So many bytes that are no longer said are kept, and as many as are said."""
+_AT_LEAST: Final = 64
+"""So many fillings are kept, whether any query can see them or not."""
 _FEW: Final = 8
 """So many nodes are looked for one by one."""
 _STACK: Final = 4096
@@ -129,6 +137,9 @@ class RegionTable:
         )
         self.reordered = 0
         """How often regions have come to stand in another order."""
+        self._leaving = 0
+        self._enough = _AT_LEAST
+        """So many fillings are worth a look which of them no query can see again."""
 
     # ---------------------------------------------------------------------------------------------- who reads
 
@@ -250,6 +261,24 @@ class RegionTable:
             self._compact()
         return bool(status == DONE)
 
+    def let_go(self, kept: Mapping[int, Keep], now: Instant) -> int:
+        """What no query can see again is there no more once all is settled; how many versions and events that are."""
+        count = int(self.tally[FILLINGS])
+        if count < self._enough:
+            return 0
+        some = passed(self.fillings[:count], self.tags, kept, now)
+        self._enough = 2 * (count - len(some)) + _AT_LEAST
+        fillings, changes = self.fillings, int(self.tally[CHANGES])
+        self._changed = _grown(self._changed, changes + len(some))
+        self._changed[changes : changes + len(some)] = some
+        self.tally[CHANGES] = changes + len(some)
+        self.tally[DEAD] += (fillings[some, TO] - fillings[some, BEGIN]).sum()
+        fillings[some, TO] = fillings[some, BEGIN]
+        fillings[some, COUNT] = 0
+        fillings[some, FLAGS] |= ENDED | CHANGED | LET_GO
+        self._leaving += len(some)
+        return len(some)
+
     def dirty(self) -> tuple[Longs, Longs, Any]:
         """The nodes that are marked, for whom, and which of them are there; they wait for :meth:`release`."""
         some = self._dirty[: self.tally[DIRTY]].copy()
@@ -259,12 +288,26 @@ class RegionTable:
         """Nodes have been dealt with: those that are gone are no more."""
         self.tally[DIRTY] = 0
         self._release(some, self.nodes, self.tally)
+        if self._leaving:
+            self._leaving = 0
+            moved: Longs = np.zeros(self.tally[FILLINGS], np.int64)
+            forget(self.regions, self.fillings, self.nodes, moved, self.tally)
+            self._stamps = self._stamped(len(self._stamps))
 
     # ---------------------------------------------------------------------------------------------- what is there
 
     def tags_of(self, some: Longs) -> Longs:
         """The tags of nodes."""
         found: Longs = self.fillings[self.nodes[some, N_FILLING], TSID]
+        return found
+
+    def evaluated_for(self, bits: int) -> Longs:
+        """The nodes that some units evaluate."""
+        nodes = self.nodes[: self.tally[NODES]]
+        there = nodes[:, N_SINCE] != IS_GONE
+        found: Longs = np.flatnonzero(
+            there & (self.tags[self.fillings[nodes[:, N_FILLING], TSID], EVALUATED] & bits != 0)
+        )
         return found
 
     def splice(self, some: Longs, bits: int) -> Bytes | None:

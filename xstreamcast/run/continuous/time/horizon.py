@@ -144,12 +144,21 @@ class Timing(Generic[Owner]):
         shared: list[ast.Node] = [one for each in modules for one in each.prolog if isinstance(one, ast.VariableDecl)]
         units = [unit for one in plan.passes for unit in _nested(one.units)]
         shared += [part for unit in units for part in _shared(unit.reduction)]
-        declared = {one.name.expanded for each in modules for one in each.prolog if isinstance(one, ast.FunctionDecl)}
-        calls = any(isinstance(part, ast.FunctionCall) and part.name.expanded in declared for part in _parts(shared))
+        declared = [one for each in modules for one in each.prolog if isinstance(one, ast.FunctionDecl)]
+        self._declared = frozenset([one.name.expanded for one in declared])
         self.timely = any(map(looks_at_clock, _parts(modules)))
         if self.timely:
             evaluation.horizon = self.horizon
-        self.coarse = self.timely and (calls or any(map(looks_at_clock, _parts(shared))))
+        self.coarse = self.may_look(*shared)
+
+    def may_look(self, *some: ast.Node) -> bool:
+        """Whether expressions may look at the clock: by themselves, or by a function of the query's own."""
+        return self.timely and any(
+            looks_at_clock(part)
+            or isinstance(part, ast.DynamicCall)
+            or (isinstance(part, ast.FunctionCall) and part.name.expanded in self._declared)
+            for part in _parts(some)
+        )
 
     def done(self, owner: Owner, outer: Instant, items: Iterable[Item] = ()) -> None:
         """An evaluation that :meth:`Horizon.begin` began has ended; ``items``: what can be seen of its result."""

@@ -98,6 +98,9 @@ class Retention:
 
     def shed(self, now: Instant) -> None:
         """The current time: let go of what has passed."""
+        if self.association.inlet is not None:
+            self.discarded += self.association.inlet.table.let_go(self.kept, now)
+            return
         heap, table = self._heap, self.association.table
         while heap and heap[0][0] <= now:
             _, _, doc, number, key = heappop(heap)

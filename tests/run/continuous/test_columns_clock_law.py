@@ -1,0 +1,137 @@
+"""The law in columns while time goes on: windows, lifespans and ``now``, by the clock of the streams.
+
+What looks at the clock looks again when its time has come, and nothing else does; what has passed all windows is let go
+of, and no answer is another for that.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from test_columns_law import RECORD, SECTION, SHAPES, Drawn, told
+
+from xstreamcast.cast.materialise import Materialiser, View
+from xstreamcast.errors import XStreamError
+from xstreamcast.model.change import Change, Fill, Freeze
+from xstreamcast.model.serialise import serialise
+from xstreamcast.model.time import Instant, parse_instant
+from xstreamcast.run.continuous.query import ContinuousQuery, continuous
+from xstreamcast.run.query import compile
+from xstreamcast.run.streams import view_of
+from xstreamcast.run.temporal import moment_at
+
+TIMED = [name for name in SHAPES if name != "fillers"]
+HOUR = 3_600_000_000
+QUERIES = (
+    'count(stream("s")//b?[now-PT6H,now])',
+    'sum(stream("s")//b?[now-PT6H,now]/x)',
+    'for $b in stream("s")//b?[now-PT6H,now] where $b/x > 4 return <b>{ $b/@id, $b/@vtFrom, $b/@vtTo }</b>',
+    'for $b in stream("s")//b return <b id="{ $b/@id }">{ count($b/c?[now-PT3H,now-PT1H]), $b/c?[now]/text() }</b>',
+    'for $s in stream("s")//s return sum($s/b?[now-PT5H,now]/x)',
+    'for $s in stream("s")//s where count($s/b?[now-PT5H,now]) > 1 return <s>{ $s/@n, sum($s/b?[now-PT2H,now]/x) }</s>',
+    'for $b in stream("s")//b where vtFrom($b) > now() - xs:dayTimeDuration("PT4H") return $b/@id/string()',
+    'for $c in stream("s")//c?[now-PT4H,now] order by $c/text(), vtFrom($c) return <c>{ $c/@vtFrom, $c/text() }</c>',
+    'for $b in stream("s")//b?[now-PT6H,now] group by $k := $b/k return <g k="{ $k }">{ count($b), sum($b/x) }</g>',
+    'max(stream("s")//c?[now-PT6H,now])',
+    '<all at="{ now() }">{ count(stream("s")//b), for $b in stream("s")//b?[now] return $b/k/text() }</all>',
+    """declare variable $h := now() - xs:dayTimeDuration("PT4H");
+    for $b in stream("s")//b where vtFrom($b) > $h return $b/@id/string()""",
+    """declare function local:new($b) { vtFrom($b) > now() - xs:dayTimeDuration("PT4H") };
+    count(stream("s")//b[local:new(.)])""",
+    """for $b in stream("s")//b?[now-PT3H,now] for $o in stream("s")//b?[now-PT6H,now] where $o/k = $b/k
+    return <p>{ $b/@id, $o/@id }</p>""",
+    'for $b in stream("s")//b?[2003-11-02T00:00:00,2003-11-02T06:00:00] return $b/x',
+    'stream("s")//c#[last]',
+)  # fmt: skip
+
+
+class InTime(Drawn):
+    """Changes whose times go on, most of them an hour or so at a step, some far behind."""
+
+    at: Instant = parse_instant("2003-11-01T00:00:00")
+
+    def time(self, tsid: int) -> int | None:
+        if not self.shape.tags[tsid].timed:
+            return None
+        self.at += self.draw.choice([0, 0, HOUR // 7, HOUR // 3])
+        behind = self.draw.choice([0, 0, 0, 1, 2, 5, 9])
+        return self.at - behind * HOUR
+
+
+def answer(text: str, document: Materialiser) -> str:
+    view = view_of(b"".join(document.document("", View(now=document.now))), "stream:s")
+    try:
+        return serialise(compile(text).ask(streams=lambda _: view, now=moment_at(document.now)).items())
+    except XStreamError as failure:
+        return f"{failure.code}: {failure.message}"
+
+
+def follow(text: str, shape: str, changes: list[Change], size: int) -> ContinuousQuery:
+    """Feed changes in batches; after each, what is told is the answer at that time, and so is T of what was told."""
+    query, document, display = continuous(text, structures=SHAPES[shape]), Materialiser(SHAPES[shape]), Materialiser()
+    for begin in range(0, len(changes), size):
+        some = changes[begin : begin + size]
+        for change in some:
+            document.apply(change)
+        for emitted in query.feed(some[0]) if size == 1 else query.feed_many(some):
+            display.apply(emitted)
+        expected = answer(text, document)
+        assert told(query) == expected, f"after {begin + len(some)} changes"
+        if query.failure is None:
+            assert display.text() == expected, f"after {begin + len(some)} changes"
+    return query
+
+
+@pytest.mark.parametrize("text", QUERIES)
+@pytest.mark.parametrize("shape", TIMED)
+def test_what_is_told_is_the_answer_at_that_time(shape: str, text: str) -> None:
+    seed = sum(map(ord, shape + text))
+    for size, count in ((1, 40), (7, 80), (50, 250)):
+        follow(text, shape, InTime(SHAPES[shape], seed + size).changes(count), size)
+
+
+@pytest.mark.parametrize("text", QUERIES)
+def test_a_query_that_leaves_the_columns_goes_on_with_the_clock(text: str) -> None:
+    for shape in TIMED:
+        changes = InTime(SHAPES[shape], len(text)).changes(80)
+        follow(text, shape, [*changes[:40], Freeze(region=9999), *changes[40:]], 7)
+
+
+def window(count: int) -> ContinuousQuery:
+    """Events, one each minute, of which those of the last ten minutes are summed up."""
+    query = continuous('sum(stream("s")//b?[now-PT10M,now]/x)', structures=SHAPES["events"])
+    holes = "".join(f'<stream:hole id="{n}" tsid="3"/>' for n in range(1000, 1000 + count))
+    query.feed(Fill(region=0, content=b'<r><stream:hole id="10" tsid="2"/></r>'))
+    query.feed(Fill(region=10, tsid=SECTION, content=f"<s>{holes}</s>".encode()))
+    return query
+
+
+def event(number: int) -> Change:
+    at = InTime.at + number * HOUR // 60
+    return Fill(region=1000 + number, tsid=RECORD, valid_time=at, content=b"<b><x>1</x></b>")
+
+
+def test_a_tick_looks_at_those_whose_time_has_come_and_what_has_passed_is_let_go_of() -> None:
+    query = window(5000)
+    evaluated = []
+    for begin in range(0, 5000, 50):
+        query.feed_many([event(number) for number in range(begin, begin + 50)])
+        assert query.text() == "11"
+        evaluated.append(query.state()["evaluated"])
+    assert query.state()["followed"] == "columns"
+    # Once when an event comes, for those that come within the window once more when they leave it.
+    assert max(later - before for before, later in pairwise(evaluated)) <= 50 + 11 + 2
+    sizes = query.state()["streams"]["s"]
+    assert sizes["discarded"] > 4800
+    engine = query.engine
+    assert engine is not None
+    assert engine.tables["s"].filled < 200
+    assert len(engine.timing.agenda) <= 11
+    assert engine.members(("s", 0)) < 200
+
+
+@pytest.mark.parametrize("text", [QUERIES[0], QUERIES[4], QUERIES[8], QUERIES[9]])
+def test_windows_are_followed_in_columns(text: str) -> None:
+    query = follow(text, "events", InTime(SHAPES["events"], 5).changes(200), 7)
+    assert query.state()["followed"] == "columns", query.state()["by_objects"]
