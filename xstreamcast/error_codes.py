@@ -191,6 +191,10 @@ _SPARK: Final = _topic(
             "What a topic has is not what comes before the changes of this checkpoint.",
             "Write to an empty topic, or to another partition.",
         ),
+        "XSC0086": (
+            "Nobody has taken a micro-batch: the client of Spark Connect that started the query is gone.",
+            "Start the query again from its checkpoint.",
+        ),
     },
 )
 _TRANSLATION: Final = _topic(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from equivalence import CASES, OnCluster
+from equivalence import CASES, OnCluster, OnConnect
 from spark_samples import SAMPLES
 
 
@@ -44,6 +44,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def on_cluster(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> OnCluster:
     """The cases that the cluster answers, by one driver."""
     return OnCluster(cluster.master, CASES["cluster"], tmp_path_factory.mktemp("on-cluster"))
+
+
+@pytest.fixture(scope="session")
+def on_connect(tmp_path_factory: pytest.TempPathFactory) -> OnConnect:
+    """The cases that a server of Spark Connect answers, and more that its client is told."""
+    return OnConnect("local[2]", CASES["connect"], tmp_path_factory.mktemp("on-connect"))
 
 
 @pytest.fixture

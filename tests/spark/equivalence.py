@@ -248,6 +248,8 @@ class OnSpark(FromHere):
 class OnCluster(Engine):
     """A cluster, by a driver in a process of its own, which finds the package only where it is installed."""
 
+    driver = __file__
+
     def __init__(self, master: str, cases: Sequence[Case], folder: Path) -> None:
         super().__init__(cases, folder)
         self.master = master
@@ -265,12 +267,18 @@ class OnCluster(Engine):
         tests = str(Path(__file__).parents[1])
         paths = os.pathsep.join(path for path in sys.path if path.startswith(tests))
         ran = subprocess.run(
-            [sys.executable, __file__, self.master, str(self.folder)], env={**os.environ, "PYTHONPATH": paths},
+            [sys.executable, self.driver, self.master, str(self.folder)], env={**os.environ, "PYTHONPATH": paths},
             capture_output=True, text=True, timeout=1800, check=False,  # a deadline, no pace
         )  # fmt: skip
         assert ran.returncode == 0, ran.stderr[-3000:]
         told: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
         return told
+
+
+class OnConnect(OnCluster):
+    """A server of Spark Connect, by a client in a process of its own."""
+
+    driver = str(Path(__file__).with_name("connect_driver.py"))
 
 
 # ------------------------------------------------------------------------------------------------------------- cases
@@ -359,7 +367,15 @@ def _cluster() -> Iterator[Case]:
     yield from law_cases(30_100, 6)
 
 
-CASES: Mapping[str, Sequence[Case]] = {"here": [*_here()], "local[2]": [*_local()], "cluster": [*_cluster()]}
+def _connect() -> Iterator[Case]:
+    """In motion: ``test_connect.py``."""
+    yield from _xmark(60_000, ("q01", "q08"))
+    yield Case("reduction-error", REDUCTIONS[-1], AtRest(("site",), 100_000))
+
+
+CASES: Mapping[str, Sequence[Case]] = {
+    "here": [*_here()], "local[2]": [*_local()], "cluster": [*_cluster()], "connect": [*_connect()],
+}  # fmt: skip
 """By where they are answered."""
 
 

@@ -19,6 +19,7 @@ from xstreamcast.spark.rest.indexing import forget_seams
 MARKS = {
     "local[2]": [pytest.mark.spark, pytest.mark.xdist_group("spark")],
     "cluster": [pytest.mark.spark, pytest.mark.xdist_group("cluster")],
+    "connect": [pytest.mark.spark, pytest.mark.xdist_group("connect")],
 }
 EVERYTHING = [case for cases in CASES.values() for case in cases]
 
@@ -39,7 +40,7 @@ def engines() -> Iterator[dict[str, Engine]]:
 def engine(
     request: pytest.FixtureRequest, engines: dict[str, Engine], tmp_path_factory: pytest.TempPathFactory
 ) -> Engine:
-    """Spark: a stand-in for it in this process, two threads of a real one, or a cluster."""
+    """Spark: a stand-in for it in this process, two threads of a real one, a cluster, or a server of Connect."""
     where = request.param
     if where not in engines:
         cases, folder = CASES[where], tmp_path_factory.mktemp("spark")
@@ -48,6 +49,8 @@ def engine(
                 engines[where] = OnSpark(LocalSpark(), cases, folder)
             case "local[2]":
                 engines[where] = OnSpark(request.getfixturevalue("spark"), cases, folder, stops=(2, BATCHES))
+            case "connect":
+                engines[where] = request.getfixturevalue("on_connect")
             case _:
                 engines[where] = request.getfixturevalue("on_cluster")
     return engines[where]

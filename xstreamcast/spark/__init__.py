@@ -27,11 +27,14 @@ __all__ = ["ToKafka", "continuous", "continuous_many", "feed", "from_kafka", "qu
 
 def register(spark: SparkSession) -> None:
     """Make ``xstreamcast`` a format of a session of yours; those of :func:`session` know it."""
+    from xstreamcast.spark.connect import is_connect
     from xstreamcast.spark.rest.door import door_of
     from xstreamcast.spark.source import DocumentSource
 
-    # The processes that plan reads get the class by value, and with it the key to ask this one.
-    spark.dataSource.register(type("RegisteredSource", (DocumentSource,), {"key": door_of(spark).key}))
+    # The processes that plan reads get the class by value, and with it the key to ask this one. Those of a Spark
+    # elsewhere cannot ask, and look for themselves where documents may be cut.
+    key = None if is_connect(spark) else door_of(spark).key
+    spark.dataSource.register(type("RegisteredSource", (DocumentSource,), {"key": key}))
 
 
 def query(spark: SparkSession, text: str, **given: Any) -> DataFrame:

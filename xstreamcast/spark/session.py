@@ -82,7 +82,7 @@ def session(
 
     running = SparkSession.getActiveSession()
     if running is None:
-        _prepare_environment(master)
+        prepare_environment(master)
     builder = SparkSession.builder.appName(app).master(master)
     settings = {**DEFAULTS, **({"spark.ui.port": "0"} if ui else {"spark.ui.enabled": "false"})}
     java_options = ""
@@ -131,7 +131,7 @@ def _log_settings(level: str) -> Iterator[str]:
         yield f"-Dlog4j2.configurationFile={settings.as_uri()}"
 
 
-def _prepare_environment(master: str) -> None:
+def prepare_environment(master: str) -> None:
     """What the Java process and the Python workers inherit."""
     from xstreamcast.spark.home import home
     from xstreamcast.spark.java import find_java

@@ -22,7 +22,9 @@ from typing import TYPE_CHECKING, Any, Final
 from xstreamcast.errors import error
 from xstreamcast.model.garbage import not_collecting
 from xstreamcast.model.structure import Structure, write_structure
+from xstreamcast.spark.connect import LEFT_OUT, is_connect
 from xstreamcast.spark.motion.brought import Brought
+from xstreamcast.spark.motion.handover import Handover
 from xstreamcast.spark.motion.sink import SINKS, Called, ChangeLog, LogFormat, Sink, Trace, UpsertTable, close_all
 
 if TYPE_CHECKING:
@@ -226,6 +228,9 @@ class Motion:
             stages[1:1] = [
                 f"feed       {named}: transformWithState, one key each: documents → the changes of their records"
             ]
+        if is_connect(self.spark):
+            stages += ["connect    this process is a client of Spark, and is handed each micro-batch. Left out:"]
+            stages += [f"             {what}" for what in LEFT_OUT]
         made = ["\n".join(["Spark", *[f"  {stage}" for stage in stages]])]
         for text, name in zip(self.job.texts, self.job.names, strict=True):
             blocks = str(explain(text, structures=self._known(), variables=tuple(self.job.variables))).split("\n\n")
@@ -299,7 +304,7 @@ class Motion:
         if make_sinks is not None:
             all_sinks += make_sinks(answers, listening.figures)
         running = Running(self.spark, answers, listening, all_sinks, self.pool)
-        writer = self.rows.writeStream.foreachBatch(running.take).outputMode("append")
+        writer = self.rows.writeStream.foreachBatch(running.taker).outputMode("append")
         if checkpoint is not None:
             writer = writer.option("checkpointLocation", str(checkpoint))
         if available_now:
@@ -356,6 +361,7 @@ class Running:
         self._listening = listening
         self._fault: Exception | None = None
         self._started, self._ended = threading.Event(), threading.Event()
+        self._handover = Handover(spark, self.hear, self.figures.ended) if is_connect(spark) else None
 
     def begin(self, writer: Any) -> None:
         """Start; called once."""
@@ -369,12 +375,22 @@ class Running:
         finally:
             self._started.set()
         self._listening.run = str(self.query.runId)
+        if self._handover is not None:
+            self._handover.start(self.query)
+
+    @property
+    def taker(self) -> Callable[[DataFrame, int], None]:
+        """Who gets the micro-batches from Spark: this process, or the server's of which this one is a client."""
+        return self.take if self._handover is None else self._handover.given
 
     def take(self, frame: DataFrame, number: int) -> None:
         """One micro-batch, on the driver: what is different of the answers, and nothing else, has come here."""
+        self.hear([bytes(row.changes) for row in frame.collect()], number)
+
+    def hear(self, blobs: list[bytes], number: int) -> None:
+        """The packed rows of a micro-batch."""
         from xstreamcast.spark.motion.sink_answers import Batch
 
-        blobs = [bytes(row.changes) for row in frame.collect()]
         self._started.wait()  # Spark may be faster than who started it learns of
         if number <= self.last:
             return
@@ -410,6 +426,8 @@ class Running:
             )
         except PySparkException as fault:
             raise self._explained(fault) from None
+        if ended and self._fault is not None:
+            raise self._fault
         return ended
 
     def until_ended(self, seconds: float | None = None) -> bool:
@@ -427,8 +445,11 @@ class Running:
         """What went wrong in the words of who noticed it: a sink, or an operator on its way through Java."""
         if self._fault is not None:
             return self._fault
-        failed = self.query._jsq.exception() if hasattr(self.query, "_jsq") else None
-        text = failed.get().toString() if failed is not None and failed.isDefined() else ""
+        if self._handover is not None:
+            text = f"{self.query.exception() or fault}"
+        else:
+            failed = self.query._jsq.exception() if hasattr(self.query, "_jsq") else None
+            text = failed.get().toString() if failed is not None and failed.isDefined() else ""
         found = _CODE.search(text)
         return fault if found is None else error(found[1], found[2])
 
@@ -441,6 +462,8 @@ class Running:
             self.query.stop()
             self.figures.ended.wait(_FIGURES)
         finally:
+            if self._handover is not None:
+                self._handover.stop()
             self.spark.streams.removeListener(self._listening)
             close_all(self.sinks)
 

@@ -21,6 +21,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
+from xstreamcast.spark.connect import is_connect
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -80,8 +82,12 @@ _POOLS: WeakValueDictionary[int, Pool] = WeakValueDictionary()
 def own_workers(spark: SparkSession, pool: Pool) -> Iterator[None]:
     """Operators that are made in this block run in Python workers of their own.
 
-    Spark shares a worker among functions whose environments are equal; so theirs has one variable more.
+    Spark shares a worker among functions whose environments are equal; so theirs has one variable more. A client of
+    Spark Connect cannot say what environment a function has.
     """
+    if is_connect(spark):
+        yield
+        return
     environment: dict[str, str] = spark.sparkContext.environment
     environment[POOL] = str(pool.number)
     try:
@@ -116,6 +122,8 @@ def light(spark: SparkSession, checkpoint: str | None, one_key: bool) -> Iterato
 def _is_local(spark: SparkSession, checkpoint: str | None) -> bool:
     """Whether a checkpoint lies on this machine; without a place Spark takes a temporary folder."""
     place = checkpoint or spark.conf.get("spark.sql.streaming.checkpointLocation", None)
+    if is_connect(spark):  # whose file systems are not known here
+        return place is not None and place.startswith("file:")
     if place is None:
         return True
     java: Any = spark

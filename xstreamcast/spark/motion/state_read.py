@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from xstreamcast.spark.connect import is_connect
 from xstreamcast.spark.motion.state import ENGINE, checked, current
 from xstreamcast.spark.motion.state_log import read_head
 
@@ -68,9 +69,23 @@ def _operator(spark: SparkSession, checkpoint: str) -> int:
 
 def _committed(spark: SparkSession, checkpoint: str) -> bool:
     """Whether a checkpoint has a committed batch, wherever it lies."""
+    if is_connect(spark):
+        return _listed(spark, f"{checkpoint}/commits")
     gateway = spark.sparkContext._jvm
     path = gateway.org.apache.hadoop.fs.Path(checkpoint, "commits")
     files = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
     if not files.exists(path):
         return False
     return any(not status.getPath().getName().startswith(".") for status in files.listStatus(path))
+
+
+def _listed(spark: SparkSession, folder: str) -> bool:
+    """Whether a folder has files, as Spark lists them: no hidden ones, and nothing is read."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        return bool(spark.read.format("binaryFile").load(folder).select("path").head(1))
+    except AnalysisException as fault:
+        if fault.getCondition() != "PATH_NOT_FOUND":
+            raise
+        return False

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from xstreamcast.spark.connect import is_connect
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -66,7 +68,10 @@ def put_together(
 
 @contextmanager
 def described(spark: SparkSession, what: str) -> Iterator[None]:
-    """Jobs that run at once, with what they are for."""
+    """Jobs that run at once, with what they are for, where that can be said: not by way of Spark Connect."""
+    if is_connect(spark):
+        yield
+        return
     context = spark.sparkContext
     context.setJobDescription(f"xstreamcast: {what}")
     try:

@@ -13,13 +13,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from operator import attrgetter
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.errors import XStreamError
+from xstreamcast.spark.connect import is_connect, parallelism
 from xstreamcast.spark.rest.files import Document
+from xstreamcast.spark.rest.frames import PACKED, one_row, over_tasks
 from xstreamcast.spark.rest.ranges import Range, ranges_of
 from xstreamcast.spark.rest.seams import HEAD, Seam, Summary, combined, splittable, summarise
+from xstreamcast.spark.transport import dumps, loads
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -84,6 +88,14 @@ def by_tasks(context: SparkContext, stretches: Sequence[Stretch]) -> list[Summar
         context.setJobDescription(None)
 
 
+def _by_frame(spark: SparkSession, stretches: Sequence[Stretch]) -> list[Summary]:
+    """Summaries by tasks of a Spark elsewhere; of not much by this process."""
+    if sum(end - start for _, start, end in stretches) <= HERE:
+        return alone().walk(stretches)
+    found = over_tasks(spark, stretches, lambda number, each: one_row(number, dumps(summary_of(each))), PACKED)
+    return [loads(bytes(row.packed)) for row in sorted(found.collect(), key=attrgetter("part"))]
+
+
 def alone() -> Workforce:
     """The threads of this process."""
     cores = os.cpu_count() or 1
@@ -92,6 +104,8 @@ def alone() -> Workforce:
 
 def workforce_of(spark: SparkSession) -> Workforce:
     """What a session has: the cores of this machine where it runs here, else those of its executors."""
+    if is_connect(spark):
+        return Workforce(parallelism(spark), partial(_by_frame, spark))
     context = spark.sparkContext
     cores = max(1, context.defaultParallelism)
     here = context.master.startswith("local") and not context.master.startswith("local-cluster")
