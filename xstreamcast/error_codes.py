@@ -195,6 +195,10 @@ _SPARK: Final = _topic(
             "Nobody has taken a micro-batch: the client of Spark Connect that started the query is gone.",
             "Start the query again from its checkpoint.",
         ),
+        "XSC0087": (
+            "A folder has the changes of another checkpoint.",
+            "Write to an empty folder, or go on from the checkpoint that wrote it.",
+        ),
     },
 )
 _TRANSLATION: Final = _topic(

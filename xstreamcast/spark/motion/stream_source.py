@@ -91,6 +91,11 @@ class FragmentSource(DataSource):  # type: ignore[misc]  # mypy does not follow 
             return LogStreamReader(self.options)
         return FragmentStreamReader(self.options)
 
+    def streamWriter(self, schema: StructType, overwrite: bool) -> Any:
+        from xstreamcast.spark.motion.stream_writer import writer_of
+
+        return writer_of(self.options, schema, overwrite)
+
     def _on_air(self) -> bool:
         return str(self.options.get("path", "")).startswith(SCHEME)
 
