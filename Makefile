@@ -16,7 +16,7 @@ WARM = $(BIN)/python -m xstreamcast.spark.java >/dev/null || exit 1; \
 	wait $$compiling
 
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo test test-console test-kafka law lint bench qt3 docs wheel clean
+.PHONY: help demo cluster-demo test test-console test-kafka compat law lint bench qt3 docs wheel clean
 
 help:            ## this text
 	@echo "make demo    the main job: a bank publishes to a server, Spark keeps alerts right, a process is killed in the"
@@ -25,6 +25,7 @@ help:            ## this text
 	@echo "make test    all tests"
 	@echo "make test-console   the console in a real browser, with screenshots; said loudly where there is none"
 	@echo "make test-kafka   topics of a real Kafka broker; said loudly where Maven does not give one"
+	@echo "make compat  the tests that matter on every Spark that is supported, each in an environment of its own (SPARK=4.1)"
 	@echo "make law     the law on thousands of random streams, Saxon at every prefix (N=how many)"
 	@echo "make lint    ruff, the format of the code, mypy --strict; tests, bench and tools too"
 	@echo "make bench   figures, beside other tools in the same run (ARGS=--quick: a tenth of the size)"
@@ -47,6 +48,9 @@ test-console: $(VENV)/.spark $(VENV)/.test $(VENV)/.browser
 test-kafka: $(VENV)/.spark $(VENV)/.test $(VENV)/.kafka
 	@$(BIN)/python -m xstreamcast.spark.java >/dev/null
 	@$(BIN)/python tools/kafka.py $(ARGS)
+
+compat:
+	@$(PYTHON) tools/compat.py $(SPARK) $(if $(ARGS),-- $(ARGS))
 
 cluster-demo: $(VENV)/.spark $(VENV)/auction.xml
 	@$(BIN)/python -m xstreamcast.spark.java >/dev/null
@@ -83,7 +87,7 @@ wheel: $(VENV)/.spark $(VENV)/.test
 	@ls dist
 
 clean:
-	rm -rf $(VENV) build dist site xstreamcast/native/objects .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	rm -rf $(VENV) .compat build dist site xstreamcast/native/objects .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
 
 # One stamp per set of packages: made once, and again when pyproject.toml changes.
 $(VENV)/.python:

@@ -1,7 +1,7 @@
 """Sets up the environment for the Makefile: a clear word for each thing that can be missing. Standard library only.
 
 python3 tools/environment.py create .venv
-.venv/bin/python tools/environment.py install spark "what it is and how large"
+.venv/bin/python tools/environment.py install spark "what it is and how large" [REQUIREMENT …]
 """
 
 import os
@@ -39,10 +39,11 @@ def create(folder: str) -> None:
     venv.EnvBuilder(with_pip=True).create(folder)  # what is installed there already stays
 
 
-def install(extra: str, what: str) -> None:
+def install(extra: str, what: str, *pinned: str) -> None:
     print(f"Installing {what} …", flush=True)
     began = time.time()
     command = [sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check", "-e", f".[{extra}]"]
+    command += pinned
     done = subprocess.run(command)
     if done.returncode:
         fail(f"pip failed (exit code {done.returncode}).", "Its message is above; is a package index within reach?")

@@ -199,6 +199,7 @@ _SPARK: Final = _topic(
             "A folder has the changes of another checkpoint.",
             "Write to an empty folder, or go on from the checkpoint that wrote it.",
         ),
+        "XSC0088": ("This Spark is too old.", "Use Spark 4.1 or newer."),
     },
 )
 _TRANSLATION: Final = _topic(

@@ -12,6 +12,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.spark import class_archive, continuous, continuous_many, register
 from xstreamcast.spark.session import DEFAULTS, LOOPBACK, SHORT_LIVED, prepare_environment, shut_down
 
-FILES = 4
+FILES = 3
 
 
 @contextmanager
@@ -52,25 +53,31 @@ def client(remote: str, folder: Path) -> Iterator[Any]:
         shut_down(spark)
 
 
-def restarted(spark: Any, folder: Path) -> list[list[str]]:
-    """The answers after each micro-batch, where the queries are stopped after two of them and go on."""
+def _note(answers: list[list[str]], told: Any) -> None:
+    answers.append([spoken(query.told()) for query in told.queries])
+
+
+def restarted(spark: Any, folder: Path) -> dict[str, Any]:
+    """Of two runs, the answers after each micro-batch: the queries are stopped after the first one and go on."""
     streams = write_streams(folder, FILES, {"credit": GENERATORS["credit"]})
-    later = sorted(Path(streams["credit"]).glob("*.xml"))[FILES // 2 :]
+    later = sorted(Path(streams["credit"]).glob("*.xml"))[1:]
     for file in later:
         file.rename(file.with_name(f".{file.name}"))
-    answers: list[list[str]] = []
+    runs: list[list[list[str]]] = []
     for turn in range(2):
         for file in later if turn else ():
             file.with_name(f".{file.name}").rename(file)
+        answers: list[list[str]] = []
+        runs.append(answers)
         motion = continuous_many(spark, [MAXED_OUT, FRAUD], streams, options={"maxFilesPerTrigger": "1"})
         running = motion.start(
-            display=lambda told: answers.append([spoken(query.told()) for query in told.queries]),
+            display=partial(_note, answers),
             checkpoint=(folder / "checkpoint").as_uri(), log=folder / "log", available_now=True,
         )  # fmt: skip
         assert running.wait(300)
         assert [running.answer(number) for number in range(2)] == answers[-1]
         running.stop()
-    return answers
+    return {"restarted": runs, "plan": motion.plan(brief=True)}
 
 
 def fault_of_a_sink(spark: Any, folder: Path) -> str:
@@ -109,14 +116,12 @@ def rows_of_a_source(spark: Any, folder: Path) -> list[str]:
 def main(remote: str, folder: Path, everything: bool) -> None:
     with client(remote, folder / "spark") as spark:
         engine = OnSpark(spark, CASES["connect"], folder)
-        streams = write_streams(folder / "planned", 1, {"credit": GENERATORS["credit"]})
         told = {
             "client": type(spark).__module__,
             "answers": [engine.answers(case.query, case.given) for case in engine.cases],
             "ids": rows_of_a_source(spark, folder),
-            "restarted": restarted(spark, folder / "restarted"),
+            **restarted(spark, folder / "restarted"),
             "log": sorted(file.name for file in (folder / "restarted" / "log").iterdir()),
-            "plan": continuous(spark, MAXED_OUT, streams).plan(brief=True),
         }
         if everything:
             told |= {"sink": fault_of_a_sink(spark, folder / "sink"), "stream": fault_of_a_stream(spark, folder)}

@@ -369,8 +369,7 @@ def _cluster() -> Iterator[Case]:
 
 def _connect() -> Iterator[Case]:
     """In motion: ``test_connect.py``."""
-    yield from _xmark(60_000, ("q01", "q08"))
-    yield Case("reduction-error", REDUCTIONS[-1], AtRest(("site",), 100_000))
+    yield from _xmark(60_000, ("q08",))
 
 
 CASES: Mapping[str, Sequence[Case]] = {

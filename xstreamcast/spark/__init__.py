@@ -21,12 +21,26 @@ if TYPE_CHECKING:
     from xstreamcast.spark.motion.continuous_query import Motion
     from xstreamcast.spark.motion.feed import Fed
     from xstreamcast.spark.motion.kafka import ToKafka
+    from xstreamcast.spark.motion.sink_merge import MergeTable
 
-__all__ = ["ToKafka", "continuous", "continuous_many", "feed", "from_kafka", "query", "register", "session"]
+__all__ = [
+    "MergeTable",
+    "ToKafka",
+    "continuous",
+    "continuous_many",
+    "feed",
+    "from_kafka",
+    "query",
+    "register",
+    "session",
+]
 
 
 def register(spark: SparkSession) -> None:
     """Make ``xstreamcast`` a format of a session of yours; those of :func:`session` know it."""
+    from xstreamcast.spark.versions import check_session
+
+    check_session(spark)
     from xstreamcast.spark.connect import is_connect
     from xstreamcast.spark.rest.door import door_of
     from xstreamcast.spark.source import DocumentSource
@@ -40,21 +54,27 @@ def register(spark: SparkSession) -> None:
 def query(spark: SparkSession, text: str, **given: Any) -> DataFrame:
     """The answer of a query over stored documents, as rows: see :func:`xstreamcast.spark.rest.at_rest.query`."""
     from xstreamcast.spark.rest.at_rest import query as spread
+    from xstreamcast.spark.versions import check_session
 
+    check_session(spark)
     return spread(spark, text, **given)
 
 
 def continuous(spark: SparkSession, text: str, streams: Streams, **given: Any) -> Motion:
     """A query over streams, kept answered: see :func:`xstreamcast.spark.motion.continuous_query.continuous`."""
     from xstreamcast.spark.motion.continuous_query import continuous as going_on
+    from xstreamcast.spark.versions import check_session
 
+    check_session(spark)
     return going_on(spark, text, streams, **given)
 
 
 def continuous_many(spark: SparkSession, texts: Sequence[str], streams: Streams, **given: Any) -> Motion:
     """Several queries over the same streams: see :func:`xstreamcast.spark.motion.continuous_query.continuous_many`."""
     from xstreamcast.spark.motion.continuous_query import continuous_many as going_on
+    from xstreamcast.spark.versions import check_session
 
+    check_session(spark)
     return going_on(spark, texts, streams, **given)
 
 
@@ -80,4 +100,8 @@ def __getattr__(name: str) -> Any:
         from xstreamcast.spark.motion.kafka import ToKafka
 
         return ToKafka
+    if name == "MergeTable":
+        from xstreamcast.spark.motion.sink_merge import MergeTable
+
+        return MergeTable
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

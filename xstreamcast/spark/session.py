@@ -76,9 +76,13 @@ def session(
     """
     if find_spec("pyspark") is None:
         raise error("XSC0061", "PySpark is not installed", hint='pip install "xstreamcast[spark]"')
+    import pyspark
     from pyspark.sql import SparkSession
 
     from xstreamcast.spark import class_archive, register
+    from xstreamcast.spark.versions import check
+
+    check(pyspark.__version__)
 
     running = SparkSession.getActiveSession()
     if running is None:

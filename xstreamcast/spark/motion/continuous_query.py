@@ -426,8 +426,8 @@ class Running:
             )
         except PySparkException as fault:
             raise self._explained(fault) from None
-        if ended and self._fault is not None:
-            raise self._fault
+        if ended and self._handover is not None and self._handover.fault is not None:  # the query was stopped for that
+            raise self._handover.fault
         return ended
 
     def until_ended(self, seconds: float | None = None) -> bool:

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.change import ChangeRow, to_row
 from xstreamcast.model.structure import Structure, write_structure
 from xstreamcast.serve.client import Stretch, parse_address, read
+from xstreamcast.spark.motion.admission import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -100,6 +100,7 @@ class LogStreamReader(
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
         self.horizon: int | None = None
+        self.reached: dict[str, Any] | None = None
 
     def initialOffset(self) -> dict[str, Any]:
         found = self.look()  # a server that is not there is an error now, not an endless wait
@@ -111,7 +112,17 @@ class LogStreamReader(
     def prepareForTriggerAvailableNow(self) -> None:
         self.horizon = self.look().head
 
-    def latestOffset(self, start: Mapping[str, Any], limit: ReadLimit) -> dict[str, Any]:
+    def latestOffset(self, start: Mapping[str, Any] | None = None, limit: ReadLimit | None = None) -> dict[str, Any]:
+        if start is None:  # Spark 4.1 does not say
+            start, limit = self.reached, self.getDefaultReadLimit()
+        if start is None:
+            found = self.look()
+            self.reached = {"log": found.log, "n": found.head}
+        else:
+            self.reached = self._latest(start, limit)
+        return self.reached
+
+    def _latest(self, start: Mapping[str, Any], limit: ReadLimit | None) -> dict[str, Any]:
         log, since = str(start["log"]), int(start["n"])
         try:
             head = self.look(log, since).head
@@ -125,6 +136,8 @@ class LogStreamReader(
         return {"log": log, "n": max(since, until)}
 
     def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[LogRange]:
+        if start["log"] != end["log"]:
+            self.look(str(start["log"]), int(start["n"]))  # which tells that it is another log
         return self.ranges(str(end["log"]), int(start["n"]), int(end["n"]))
 
     def commit(self, end: Mapping[str, Any]) -> None:

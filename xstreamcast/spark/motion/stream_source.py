@@ -24,7 +24,10 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
+
+from xstreamcast.errors import error
+from xstreamcast.serve import SCHEME
+from xstreamcast.spark.motion.admission import (
     ReadAllAvailable,
     ReadLimit,
     ReadMaxBytes,
@@ -33,9 +36,6 @@ from pyspark.sql.streaming.datasource import (
     ReadMinRows,
     SupportsTriggerAvailableNow,
 )
-
-from xstreamcast.errors import error
-from xstreamcast.serve import SCHEME
 from xstreamcast.spark.motion.position import Position
 from xstreamcast.spark.motion.stream_files import StreamFiles, stream_name
 from xstreamcast.spark.motion.survey import Limit, Plan, Segment, Survey, Task, changed, packed
@@ -179,6 +179,7 @@ class FragmentStreamReader(
         # A reader is also made to be sent to the workers, which need no survey.
         self.survey: Survey | None = None
         self.plans: list[Plan] = []
+        self.reached: Position | None = None
 
     def driver(self) -> Survey:
         """The survey, begun when it is first asked for something."""
@@ -212,8 +213,14 @@ class FragmentStreamReader(
     def prepareForTriggerAvailableNow(self) -> None:
         self.driver().set_horizon()
 
-    def latestOffset(self, start: Mapping[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        plan = self.driver().advance(Position.parse(start), self.limit_of(limit))
+    def latestOffset(self, start: Mapping[str, Any] | None = None, limit: ReadLimit | None = None) -> dict[str, Any]:
+        if start is not None and limit is not None:
+            plan = self.driver().advance(Position.parse(start), self.limit_of(limit))
+        elif self.reached is not None:
+            plan = self.driver().advance(self.reached, self.limit)
+        else:  # Spark 4.1 may have begun anew, or gone on: it will be seen whether what came before is still the same
+            plan = self.driver().advance(Position(), Limit())
+        self.reached = plan.end
         if plan.tasks:
             self.plans.append(plan)
         return plan.end.dump()
