@@ -19,8 +19,8 @@ from bench import documents
 from bench.cases import CASES, Case, find
 
 BENCHMARKS: Final = (
-    "papers", "single_pass", "shell", "memory", "scaling", "scan", "querying", "fragmenting", "continuous", "xfrag",
-    "xcql", "broadcast", "files", "pubmed", "spark_rest", "spark_motion",
+    "papers", "start", "single_pass", "shell", "memory", "scaling", "scan", "querying", "fragmenting", "continuous",
+    "xfrag", "xcql", "broadcast", "files", "pubmed", "spark_rest", "spark_motion",
 )  # fmt: skip
 """In the order of the report; each is a module of this folder with a ``run``."""
 

@@ -101,7 +101,7 @@ def test_equal_figures_give_equal_plots(plot: Plot, tmp_path: Path) -> None:
 
 def test_an_unknown_benchmark_is_refused_with_the_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["bench", "nonesuch"])
-    with pytest.raises(SystemExit, match="no benchmark nonesuch; there are papers, single_pass"):
+    with pytest.raises(SystemExit, match="no benchmark nonesuch; there are papers, start, single_pass"):
         main()
 
 

@@ -19,9 +19,10 @@ XSC0001 feed.xml:3:14 mismatched tag
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from errno import ENOENT
 from os import PathLike, fspath
+
+from xstreamcast.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

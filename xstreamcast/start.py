@@ -29,6 +29,8 @@ def main() -> None:
             signal.signal(signal.SIGINT, stop)
     except KeyboardInterrupt:
         stop()
+    # NumPy's library of linear algebra, which no query uses, would start a thread for each processor.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from xstreamcast.cli import main as run
 
     try:

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, get_args, get_origin
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.model.depth import DEFAULT, VARIABLE
 
 HELP: Final = ("-h", "--help")

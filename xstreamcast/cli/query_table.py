@@ -6,12 +6,12 @@ import io
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.cli.options import WrongCall
 from xstreamcast.cli.terminal import output
+from xstreamcast.dataclass import dataclass
 
 if TYPE_CHECKING:
     from xstreamcast.run.query import Query

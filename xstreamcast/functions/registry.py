@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Any, Final, TypeVar
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import error
 from xstreamcast.functions.context import DynamicContext
 from xstreamcast.functions.topics import TOPICS

@@ -7,9 +7,10 @@ parse, collect what each exports, then resolve each with what it imports in scop
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.lang.ast import (
     ContextItemDecl,
     DecimalFormatDecl,

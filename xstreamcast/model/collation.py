@@ -7,11 +7,11 @@ is installed (:mod:`~xstreamcast.model.collation_icu`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import urljoin
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import error
 from xstreamcast.model.namespaces import CODEPOINT, HTML_ASCII, UCA
 

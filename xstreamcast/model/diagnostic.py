@@ -6,9 +6,9 @@ a defined but perhaps unwanted way; a *note* that it had no effect.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import Place
 
 Severity = Literal["quarantine", "warning", "note"]

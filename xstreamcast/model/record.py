@@ -10,8 +10,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, TypeVar, dataclass_transform
+
+from xstreamcast.dataclass import dataclass
 
 R = TypeVar("R")
 

@@ -9,11 +9,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import repeat
 from operator import is_, itemgetter
 from typing import Any, Final
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import error
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.function import Array, FunctionItem

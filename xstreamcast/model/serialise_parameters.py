@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.atomic import Item, QName
 from xstreamcast.model.function import Map

@@ -21,12 +21,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import chain, count
 from typing import Final, Literal
 from xml.parsers import expat
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import Place, error
 from xstreamcast.model.namespaces import STREAM
 

@@ -13,10 +13,10 @@ True
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import Place, error, quoted
 
 Instant = int

@@ -9,9 +9,10 @@ Without a schema every element is annotated xs:untyped and every attribute xs:un
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeAlias
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.model import atomic as a
 from xstreamcast.model import datetime as d
 from xstreamcast.model.atomic import Item, QName

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.functions.registry import lookup
 from xstreamcast.functions.sequence import distinct
 from xstreamcast.functions.total import Total

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
+
+from xstreamcast.dataclass import dataclass
 
 S = TypeVar("S")
 

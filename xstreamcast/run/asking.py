@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.model.names import ATTRIBUTE
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Pass, Reduce, Unit

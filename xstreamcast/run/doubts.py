@@ -8,10 +8,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.lang.name_check import misspelt_names
 from xstreamcast.lang.namespace_check import unqualified_names
 from xstreamcast.model.findings import warn

@@ -6,9 +6,10 @@ The answer is the same either way. Nothing of the planner or the scan kernel is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants

@@ -8,9 +8,10 @@ The nodes of ``/stream/pixel[x = 1]`` are a variable of both. Paths without pred
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.plan.algebra import PLAN, Unit, VarName
 

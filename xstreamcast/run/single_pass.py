@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import XMLError, XStreamError, error
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants

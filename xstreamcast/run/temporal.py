@@ -11,9 +11,9 @@ time tells it when it will come out otherwise. An end that was clipped by the cl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.model import arithmetic
 from xstreamcast.model import datetime as dt

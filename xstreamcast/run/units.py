@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants

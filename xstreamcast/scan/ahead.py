@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import XStreamError
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.growth import Growth, Wanted

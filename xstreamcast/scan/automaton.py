@@ -9,10 +9,10 @@ empty set: nobody looks below. State 1 is the document node.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.model.names import ATTRIBUTE, COMMENT, ELEMENT, NAMESPACE, PI, TEXT
 from xstreamcast.scan.layout import (
     BEGINS_RECORD,

@@ -21,7 +21,6 @@ from __future__ import annotations
 import select
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path as FilePath
 from time import monotonic
@@ -29,6 +28,7 @@ from typing import BinaryIO, Final
 
 import numpy as np
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.model.tree import Tree
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.ahead import Ranges

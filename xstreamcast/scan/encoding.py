@@ -13,10 +13,10 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import Place, error, file_error
 
 if TYPE_CHECKING:

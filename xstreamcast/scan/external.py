@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from os import PathLike
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import Any, Final
 from urllib.parse import unquote, urljoin, urlsplit
 from xml.parsers import expat
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import Place, error, file_error
 from xstreamcast.scan.normalise import EXPANSION_FREE, EXPANSION_LIMIT
 

@@ -7,11 +7,12 @@ number where one is compared, several nodes where one is expected) the record is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT
 from xstreamcast.scan import spans
 from xstreamcast.scan.layout import CONTENT_FLAGS, GROWS_TREE, R_END, R_FLAGS, R_FROM, R_START, R_STATE, R_TO, R_TREE

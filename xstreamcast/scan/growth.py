@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.model.names import ATTRIBUTE, DOCUMENT, ELEMENT, FIRST_NAME
 from xstreamcast.model.tree import Tree
 from xstreamcast.scan import layout as t

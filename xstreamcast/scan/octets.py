@@ -7,12 +7,13 @@ them however the input spells it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.model.names import ATTRIBUTE, COMMENT, ELEMENT, PI, TEXT, name_kind, name_local, name_uri
 from xstreamcast.model.namespaces import XML
 from xstreamcast.model.serialise_xml import ATTRIBUTE_ESCAPES, TEXT_ESCAPES

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import Place, error
 from xstreamcast.model.names import ATTRIBUTE, COMMENT, ELEMENT, PI, TEXT
 

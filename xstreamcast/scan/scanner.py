@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.model.depth import deepest, too_deep
 from xstreamcast.model.names import DOCUMENT

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.automaton import Automaton, Position, Target

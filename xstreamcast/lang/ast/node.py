@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import NamedTuple, TypeVar, dataclass_transform
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import Place, XStreamError, error
 
 

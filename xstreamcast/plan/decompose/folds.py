@@ -10,8 +10,8 @@ puts items in front of what is left, ``(h, $rest)``, the fold is a loop.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.model.namespaces import FN, XS
 from xstreamcast.plan.algebra import PLAN, Concat, Fold, Rank, Reduce, Reduction, Slice, VarName

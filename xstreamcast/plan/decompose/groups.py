@@ -9,8 +9,8 @@ is in no group that is asked for, and need not be looked at.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.model.namespaces import XS
 from xstreamcast.plan.algebra import PLAN, VarName

@@ -10,9 +10,10 @@ are others only if their numbers show; and a choice lets in or leaves out as man
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import rebuild
 from xstreamcast.model.namespaces import FN

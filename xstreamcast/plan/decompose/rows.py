@@ -9,9 +9,9 @@ Rows are found by equations and by one relation of order; else by any condition 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, cast
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.plan.decompose.conditions import Condition

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.plan.passes.ancestors_to_paths import ancestors_to_paths
 from xstreamcast.plan.passes.descend_once import descend_once

@@ -8,8 +8,9 @@ that there is no such document may be caught there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import rebuild
 from xstreamcast.model.namespaces import FN, STREAM

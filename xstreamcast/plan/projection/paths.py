@@ -7,10 +7,10 @@ from nodes of a place are among the nodes of the places it gives.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.model.names import ATTRIBUTE, COMMENT, ELEMENT, PI, TEXT
 from xstreamcast.scan.automaton import Action, Target

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, Literal
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.plan.projection.paths import Place, VarName, describe_path
 
 

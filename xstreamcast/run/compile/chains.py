@@ -7,8 +7,9 @@ A chain is a run of child steps by name, from one node: at its front perhaps ``d
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.run.compile.analyse import ROOT

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.lang.ast import NOWHERE, Source, Span
 
 _LOCAL = re.compile(r"\b[a-z]+\d+\b")

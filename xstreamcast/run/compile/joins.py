@@ -7,8 +7,9 @@ outermost loop it does not depend on, and looked up by P. The same for ``<`` and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.run.compile.analyse import VarName

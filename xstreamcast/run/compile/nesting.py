@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 
 

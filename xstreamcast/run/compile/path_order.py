@@ -6,8 +6,7 @@ by skipping what an earlier node already covered (staircase join, Grust 2002); a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from xstreamcast.dataclass import dataclass
 from xstreamcast.run.compile.tests import Test
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NoReturn
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import error
 from xstreamcast.model import axes
 from xstreamcast.model.atomic import Item

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.model.collation import Collation
 from xstreamcast.model.compare import order_keys
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.model.build import TreeBuilder
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT
 from xstreamcast.model.tree import Tree
