@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import Place, XStreamError, error, missing_file
 from xstreamcast.model.build import TreeBuilder, simple_content
 from xstreamcast.model.depth import deepest, too_deep
@@ -47,6 +48,10 @@ if TYPE_CHECKING:
 
 KERNEL_FROM = 2 << 20
 """Bytes from which the scan kernel reads a file: loading it takes as long as a tree of so much."""
+TREE_FROM = 1 << 16
+"""Bytes from which it reads a file once it is loaded, for a tree."""
+_unaided = 0
+"""Bytes of files from :data:`TREE_FROM` on that were read without it."""
 _BEGINNING = 1 << 16
 """Bytes in which the root element of a document is looked for."""
 LOOKED_THROUGH = 16 << 20
@@ -201,23 +206,34 @@ def parse_forest(text: str | bytes, base_uri: str | None = None, document_uri: s
     return builder.finish().root
 
 
+def kernel_ready() -> bool:
+    """Whether the kernel is loaded, or so much was read without it that loading it would have paid.
+
+    Who reads many small documents then pays at most twice: for reading them slowly at first, and for loading.
+    """
+    return "xstreamcast.scan.kernel" in sys.modules or _unaided >= KERNEL_FROM
+
+
 def parse_file(path: str | Path, document_uri: str | None = None, external: External | None = None) -> Node:
     """The document node of a file (compressed or not, told by its first bytes).
 
     Large files are read by the scan kernel, five times as fast; for small ones loading it would cost more than it
-    gains. What an internal DTD says about IDs only expat tells. Several documents in a file, one after the other, have
-    one document node. ``external``: DTDs outside of it that may be read.
+    gains, unless there are many. What an internal DTD says about IDs only expat tells. Several documents in a file, one
+    after the other, have one document node. ``external``: DTDs outside of it that may be read.
     """
+    global _unaided
     given, path = str(path), Path(path)
     if not path.exists() and not is_member(path):
         raise no_document(given, "give an existing file, or XML as text, which begins with <")
     uri = document_uri or uri_at(path)
-    if is_document(path) and size_of(path) >= KERNEL_FROM and external is None and not has_internal_subset(path):
+    size = size_of(path) if is_document(path) and external is None else 0
+    if size >= (TREE_FROM if kernel_ready() else KERNEL_FROM) and not has_internal_subset(path):
         from xstreamcast.scan.scanner import InternalSubset
         from xstreamcast.scan.tree import parse_tree
 
         with suppress(InternalSubset):  # of a later document
             return parse_tree(path, uri, uri, many=True).root
+    _unaided += size if size >= TREE_FROM else 0
     with open_input(path) as file:
         return parse(file, uri, uri, str(path), many=True, external=external)
 

@@ -12,7 +12,6 @@ import select
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -20,18 +19,22 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 from warnings import catch_warnings, simplefilter
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.parse import KERNEL_FROM
+from xstreamcast.model.parse import KERNEL_FROM, kernel_ready
 from xstreamcast.model.tree import DOCUMENT, Node
 from xstreamcast.scan.archives import is_member, is_packed, size_of
 from xstreamcast.scan.encoding import PACKED, Meter, open_file, open_input, plain_chunks, read_chunks
 from xstreamcast.scan.given import is_text
+from xstreamcast.scan.sequence import surely_one
 
 if TYPE_CHECKING:
     from xstreamcast.scan.external import External
 
 _PIECE: Final = 1 << 18
 
+SCAN_FROM: Final = 1 << 19
+"""Bytes from which a document is large once the kernel is loaded: a plan takes as long as a tree of so much."""
 PATIENCE: Final = 0.5
 """Seconds after its first bytes when a pipe that has nothing more to give at once is taken for one that goes on."""
 
@@ -115,6 +118,11 @@ def scannable(source: Any) -> Scannable | None:
     return cast(BinaryIO, source) if hasattr(source, "read") else None
 
 
+def _large_from() -> int:
+    """Bytes from which a document that can be read twice is large; a pipe is from :data:`KERNEL_FROM` on."""
+    return min(SCAN_FROM, KERNEL_FROM) if kernel_ready() else KERNEL_FROM
+
+
 def measured(source: Any, patient: bool = True) -> tuple[Any, bool]:
     """A source, and whether it is large. A pipe is read as far as it takes to know, and given back whole.
 
@@ -134,13 +142,13 @@ def measured(source: Any, patient: bool = True) -> tuple[Any, bool]:
         at = found.tell()
         head = found.read(8)
         packed = head.startswith(PACKED)
-        size = KERNEL_FROM if packed else found.seek(0, os.SEEK_END) - at
+        size = 0 if packed else found.seek(0, os.SEEK_END) - at
         found.seek(at)
         if packed:
             large = _unpacked_is_large(found)
             found.seek(at)
             return source, large
-        return source, size >= KERNEL_FROM
+        return source, size >= _large_from()
     pieces, size = [], 0
     silent, until = False, 0.0
     while size < KERNEL_FROM and not silent:
@@ -174,6 +182,13 @@ def has_several(source: Any) -> bool:
 
 
 def _begins_several(file: BinaryIO) -> bool:
+    if twice(file):
+        at = file.tell()
+        head = file.read(KERNEL_FROM)
+        whole = not file.read(1)
+        file.seek(at)
+        if surely_one(head, whole):
+            return False
     from xstreamcast.scan.automaton import Automaton
     from xstreamcast.scan.reader import scan_chunks
     from xstreamcast.scan.scanner import InternalSubset, Scanner
@@ -202,17 +217,17 @@ def _begins_several(file: BinaryIO) -> bool:
 
 def _large_file(path: Path) -> bool:
     if not is_packed(path):
-        return size_of(path) >= KERNEL_FROM
+        return size_of(path) >= _large_from()
     with open_file(path) as file:
         return _unpacked_is_large(file)
 
 
 def _unpacked_is_large(file: BinaryIO) -> bool:
-    size = 0
+    size, least = 0, _large_from()
     try:
         for chunk in read_chunks(open_input(file)):
             size += len(chunk)
-            if size >= KERNEL_FROM:
+            if size >= least:
                 return True
     except XStreamError:  # a head that ends where a file does not; who reads it all will tell if it is damaged
         pass

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import error
 from xstreamcast.lang.context import StaticContext
@@ -94,7 +94,7 @@ def query(
     >>> query("$n * 2", variables={"n": 21}).to_list()
     [42]
     """
-    return compile(text, base_uri=base_uri, variables=tuple(variables or ()), columns=columns)(
+    return _known(text, base_uri, tuple(variables or ()), columns)(
         context=context,
         docs=docs,
         collections=collections,
@@ -108,6 +108,25 @@ def query(
         catalog=catalog,
         allow_http=allow_http,
     )
+
+
+_COMPILED: Final[dict[tuple[Any, ...], Query]] = {}
+_REMEMBERED: Final = 64
+
+
+def _known(
+    text: str, base_uri: str | None, variables: tuple[str, ...], columns: str | Mapping[str, str] | None
+) -> Query:
+    """A compiled query: one that was asked lately is not compiled again, unless it imports files, which may change."""
+    if not isinstance(text, str) or not isinstance(columns, str | None):
+        return compile(text, base_uri=base_uri, variables=variables, columns=columns)
+    key = (text, base_uri or Path.cwd(), variables, columns)
+    made = _COMPILED.pop(key, None) or compile(text, base_uri=base_uri, variables=variables, columns=columns)
+    if not made.executable.program.module.imported:
+        _COMPILED[key] = made  # the last is the newest
+        while len(_COMPILED) > _REMEMBERED:
+            _COMPILED.pop(next(iter(_COMPILED)), None)
+    return made
 
 
 def query_many(

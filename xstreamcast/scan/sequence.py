@@ -23,6 +23,12 @@ MANY_HINT: Final = "another document begins here; if that is meant, say so: --ma
 _DECLARATION: Final = re.compile(rb"<\?xml[ \t\r\n][^?>]*\?>")
 _ENCODING: Final = re.compile(rb"""encoding[ \t\r\n]*=[ \t\r\n]*["']([^"']*)""")
 _LONGEST: Final = 1024  # of a declaration
+_ATTRIBUTE: Final = rb"""[ \t\r\n]+[^\s=<>/"']+[ \t\r\n]*=[ \t\r\n]*(?:"[^"<]*"|'[^'<]*')"""
+_ROOT: Final = re.compile(
+    rb"(?:\xef\xbb\xbf)?(<\?xml[ \t\r\n][^?>]*\?>)?(?:[ \t\r\n]+|<!--[^-]*-->)*"
+    rb"<([A-Za-z_][A-Za-z0-9_.:-]*)(?:%b)*[ \t\r\n]*>" % _ATTRIBUTE
+)
+"""The beginning of most documents: a declaration, comments, the tag of a root element that is not empty."""
 
 
 def between(head: bytes, encoding: str = "utf-8", name: str = "") -> int | None:
@@ -74,6 +80,24 @@ def begins_document(head: bytes) -> bool:
     return head.startswith((END_MARK, BYTE_ORDER_MARK, b"<?xml", b"<!DOCTYPE")) or bool(
         re.match(rb"<[^\s!?/<>&]", head)
     )
+
+
+def surely_one(head: bytes, whole: bool) -> bool:
+    """Whether the beginning of an input, or the ``whole`` of it, can be seen not to have a second document.
+
+    That is so where the end tag of the root element is not in it, or nothing comes behind the first that looks so.
+
+    >>> surely_one(b"<a><b/>", whole=False), surely_one(b"<a><b/></a> ", whole=True), surely_one(b"<a></a><a/>", True)
+    (True, True, False)
+    """
+    begun = _ROOT.match(head)
+    if begun is None:
+        return False
+    declared = _ENCODING.search(begun[1] or b"")
+    if declared is not None and _plain(declared[1].decode("ascii", "replace")) != "utf8":
+        return False
+    end = head.find(b"</" + begun[2])
+    return end < 0 or (whole and not head[end:].partition(b">")[2].strip())
 
 
 def told_bare(place: Place | None) -> None:
