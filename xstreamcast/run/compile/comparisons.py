@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
 from xstreamcast.run.compile.compiler import Compiler
@@ -13,7 +13,7 @@ from xstreamcast.run.compile.emit import Slot
 from xstreamcast.run.compile.scope import Scope
 from xstreamcast.run.compile.styles import ANY, cond, value
 from xstreamcast.run.compile.temporal import clock_comparison
-from xstreamcast.run.compile.values import BOOLEAN, EMPTY, Rep, Type, Val, one, opt
+from xstreamcast.run.compile.values import BOOLEAN, EMPTY, Rep, Type, Val, one, opt, seq
 
 VALUE_OF = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _PYTHON = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
@@ -170,7 +170,11 @@ def _against_one(c: Compiler, op: str, many: ast.Expr, single: ast.Expr, scope: 
         if made is not None:
             return made
     if right.kind == "integer" and not guard and _looks_up(many):
-        items = c.bind(c.value(many, scope), "l").code
+        found = c.bind(c.value(many, scope), "l")
+        if found.type.kind == "integer" and found.rep is not Rep.SEQ:
+            there = f"{found.code} is not None and " if found.rep is Rep.OPT else ""
+            return f"({there}{found.code} {_PYTHON[op]} {right.code})"
+        items = found.code if found.rep is Rep.SEQ else c.bind(seq(c.list(found), found.type)).code
         number = f"{items}[0] {_PYTHON[op]} {right.code} if len({items}) == 1 and type({items}[0]) is int"
         return f"({number} else general_{op}(atomize({items}), [{right.code}]{_more(c, scope)}))"
     flag = out.fresh("f")

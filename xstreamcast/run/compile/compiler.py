@@ -70,6 +70,7 @@ class Compiler:
         self._contexts: dict[tuple[int, int], str] = {}
         self.versions = "0"  # the name of the number of versions, inside #[ ]
         self.nesting = Nesting()
+        self.unfit: set[str] = set()  # dictionaries that would have to hold other things than numbers
         self.namespace_nodes = False  # the query can meet namespace nodes that have a parent
 
     @property

@@ -144,6 +144,9 @@ class _Writer:
             asking = with_condition(c, clause, rest[0], scope) if rest and not out.exits else None
             if asking is not None:
                 clause, rest = asking, rest[1:]
+        from xstreamcast.run.compile.maps import each_key
+
+        keys = each_key(c, clause.source, scope) if clause.type is None else None
         position = out.fresh("n") if clause.position is not None else ""
         if position:
             out.line(f"{position} = 0")
@@ -161,7 +164,12 @@ class _Writer:
                 inner = c.declare(inner, (clause.position, one(here, INTEGER)))
             self.run(rest, inner)
 
-        each_once(c, clause.source, scope, body, ORDERED)
+        if keys is None:
+            each_once(c, clause.source, scope, body, ORDERED)
+        else:
+            header, key = keys
+            with out.loop(header):
+                body(key)
 
     def _for_or_empty(self, clause: ast.ForClause, rest: list[ast.Clause], scope: Scope) -> None:
         c, out = self.c, self.c.out

@@ -9,8 +9,9 @@ the kind that it was given.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
@@ -43,6 +44,10 @@ def _fold(c: Compiler, name: str, args: tuple[ast.Expr, ...], scope: Scope) -> V
     right = name == "fold-right"
     start = c.value(zero, scope)
     fold = _Fold(c, function, right, c.bind(one(c.item(start), start.type) if start.rep is Rep.ROW else start), scope)
+    if fold.owned is not None and not right and not any(_is_function(part) for part in (function.body, items)):
+        counted = _counted(c, fold, fold.owned, items, scope)
+        if counted is not None:
+            return counted
     with c.out.sealed():
         if right:
             val = c.value(items, scope)
@@ -50,6 +55,33 @@ def _fold(c: Compiler, name: str, args: tuple[ast.Expr, ...], scope: Scope) -> V
         else:
             each_once(c, items, scope, fold.step)
     return fold.result()
+
+
+def _counted(c: Compiler, fold: _Fold, owned: OwnedMap, items: ast.Expr, scope: Scope) -> Val | None:
+    """A fold over a map that may stay one from strings to integers: written twice, for such a map and for others."""
+    out = c.out
+    counts = replace(owned, code=out.fresh("d"), counts=True)
+    functions = len(out.module)
+    with out.capture() as lines, out.sealed():
+        with out.block(f"if {counts.code} is not None:"):
+            each_once(c, items, scope, lambda item: fold.change(counts, item))
+            out.line(f"{owned.code} = map_of_counts({counts.code})")
+        with out.block("else:"):
+            out.line(f"{owned.code} = dict({fold.zero.code}.entries())")
+            if counts.code not in c.unfit:
+                each_once(c, items, scope, lambda item: fold.change(owned, item))
+            out.line(f"{owned.code} = map_of_entries({owned.code})")
+    if counts.code in c.unfit:
+        del out.module[functions:]  # what was written for numbers only
+        return None
+    out.line(f"{counts.code} = counts_of({fold.zero.code})")
+    out.lines.extend(lines)
+    return one(owned.code, Type("map", 1, False))
+
+
+def _is_function(e: ast.Expr) -> bool:
+    """Whether there are functions in an expression: each time that it is compiled is one more for them."""
+    return any(isinstance(part, ast.InlineFunction) for part in descendants(e))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +151,7 @@ class _Fold:
         """Write the body of the loop, in the first form of the accumulator that its own value fits."""
         out = self.c.out
         if self.owned is not None:
-            self._change(self.owned, item)
+            self.change(self.owned, item)
             return
         for form in self._forms():
             self.form = form
@@ -135,7 +167,7 @@ class _Fold:
             del out.module[functions:]  # what was written for this form only
         raise AssertionError("any value can be held as a sequence")
 
-    def _change(self, owned: OwnedMap, item: Val) -> None:
+    def change(self, owned: OwnedMap, item: Val) -> None:
         """Write the body of a loop that changes a map of its own."""
         c, body = self.c, self.function.body
         accumulator, each = (self.function.params[place] for place in self.places)

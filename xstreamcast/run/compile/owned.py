@@ -9,15 +9,16 @@ looked up in the text of the step, or of the function that the step calls. Every
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import children, descendants
 from xstreamcast.model.namespaces import MAP
 from xstreamcast.run.compile.analyse import VarName
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.flwor import at_most_once
-from xstreamcast.run.compile.maps import OWNED, merged_entries, put_owned
+from xstreamcast.run.compile.maps import COUNTS, OWNED, merged_entries, put_owned
 from xstreamcast.run.compile.scope import Scope
 from xstreamcast.run.compile.types import sequence_type
 from xstreamcast.run.compile.values import Val, one
@@ -102,10 +103,12 @@ class OwnedMap:
 
     code: str
     own: VarName
+    counts: bool = False
+    """Whether it is written as one of numbers."""
 
     @property
     def val(self) -> Val:
-        return one(self.code, OWNED)
+        return one(self.code, COUNTS if self.counts else OWNED)
 
     def write(self, c: Compiler, e: ast.Expr, scope: Scope) -> None:
         """Write a step that :func:`gives_back` the map."""
@@ -126,7 +129,7 @@ class OwnedMap:
                     scope = _with_let(c, clause, (*e.clauses[number:], e.result), scope)
             inside.write(c, e.result, scope)
         elif isinstance(e, ast.FunctionCall):
-            put_owned(c, self.code, e, scope)
+            put_owned(c, self.val, e, scope)
 
     def write_call(self, c: Compiler, call: ast.FunctionCall, scope: Scope) -> None:
         """Write a step that is a call of a function of the query: its body, with its parameters bound."""

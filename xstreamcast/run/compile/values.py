@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import Any
 
+from xstreamcast.dataclass import dataclass
 from xstreamcast.model import types as t
 from xstreamcast.model.tree import ATTRIBUTE, COMMENT, DOCUMENT, ELEMENT, NAMESPACE, PI, TEXT
 
@@ -177,6 +178,8 @@ class Val:
     const: Any = field(default=_UNKNOWN, compare=False)
     read: str = ""
     """The name of a row's entry in the value column, if that was read already."""
+    beside: tuple[str, str, str, str] | None = field(default=None, compare=False)
+    """Of a key that a loop over a map has: the names of the map, the key, what stands for the key, and its value."""
 
     @property
     def constant(self) -> bool:

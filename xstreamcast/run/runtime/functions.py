@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.atomic import Item, QName
@@ -13,6 +13,8 @@ from xstreamcast.model.types import describe, describe_sequence
 
 if TYPE_CHECKING:
     from xstreamcast.run.evaluate import Places
+
+_COUNTED: Final = 1000
 
 
 def the_function(items: list[Item]) -> FunctionItem:
@@ -136,3 +138,21 @@ def too_deep() -> XStreamError:
         "functions call each other too deeply",
         hint="a function whose last act is to call itself may do so any number of times",
     )
+
+
+def counts_of(given: Map) -> dict[str, int] | None:
+    """The entries of a map from strings to integers; None if it is another, or so large that it is better not copied
+    into another form and back for each part of an input."""
+    if given.size > _COUNTED:
+        return None
+    counts: dict[str, int] = {}
+    for key, value in given.items():
+        if type(key) is not str or len(value) != 1 or type(value[0]) is not int:
+            return None
+        counts[key] = value[0]
+    return counts
+
+
+def map_of_counts(counts: dict[str, int]) -> Map:
+    """A map from strings to integers."""
+    return Map.of_entries({key: (key, [count]) for key, count in counts.items()})
