@@ -22,7 +22,7 @@ from urllib.request import urlopen
 import pytest
 from rich.console import Console
 
-from xstreamcast.cli.demo import ALERTS, SPENDERS, browse, from_scratch
+from xstreamcast.cli.demo import ALERTS, LOOK, SPENDERS, browse, from_scratch, ledger_words
 from xstreamcast.cli.demo_bank import RATE, Pace, accounts, out_of_order, publish
 from xstreamcast.cli.demo_processes import Server, serving
 from xstreamcast.cli.demo_show import Alert, Show
@@ -30,6 +30,7 @@ from xstreamcast.generate.credit import GENERATOR
 from xstreamcast.model.change import Change, ContentChange, Eos, Fill
 from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.run.continuous.query import continuous_many
+from xstreamcast.run.query import query
 from xstreamcast.serve.client import parse_address, read
 from xstreamcast.spark.motion.sink_answers import Answers, Batch
 
@@ -103,6 +104,10 @@ def test_alerts_come_and_are_withdrawn_a_process_is_killed_and_the_answer_is_tha
     assert ALERTS in said
     opening = accounts(0.3, 1)
     assert f"the bank is open: {opening:,} fragments" in said
+    # The first answer is that of a query over the ledger as a plain document.
+    ledger = tmp_path / "ledger.xml"
+    subprocess.run([sys.executable, "-m", "xstreamcast", *ledger_words(0.3, 1, 8000, ledger)], check=True)
+    assert f" MB: {LOOK} is {query(LOOK, context=ledger).one():,}, says Spark" in said
     # The ledger is taken in by four micro-batches, each with its rate but the first.
     assert re.findall(r" s  ([\d,]+) fragments, [\d,]+ a second; ", said) == ["4,001", "6,002", "8,001"]
     assert re.search(r" s  2,000 fragments, with the start of Spark's processes", said)

@@ -15,9 +15,10 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -27,7 +28,7 @@ from xstreamcast.cli.demo_processes import Child, Server, calling, engine_worker
 from xstreamcast.cli.demo_show import Show, counted, showing
 from xstreamcast.cli.interrupts import held, kept
 from xstreamcast.cli.options import Done, Option
-from xstreamcast.cli.own_spark import own_spark
+from xstreamcast.cli.own_spark import starting_spark
 from xstreamcast.errors import XStreamError, error
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ for $a in stream("ledger")//account
 let $spent := sum($a/transaction[status = "charged"]/amount)
 where $spent >= 100000
 return <spender account="{$a/@id}" spent="{round($spent, 2)}">{string($a/customer)}</spender>"""
+
+LOOK: Final = "count(//transaction)"
 
 ALERTS: Final = """\
 for $a in stream("credit")//account
@@ -91,16 +94,21 @@ def demo_command(
 
 def demo(factor: float, seed: int, bulk: int, seconds: float | None, *, console: bool, live: bool) -> bool:
     """Play it; whether the answers at the end are those of the queries run from scratch."""
+    from xstreamcast.spark.session import SHORT_LIVED
+
     with kept(_folder, _remove) as folder, showing(accounts(factor, seed), live=live) as show, ExitStack() as stack:
         show.say(f"Spark starts ({MASTER}); meanwhile the bank writes its ledger, {bulk:,} fragments, and opens")
+        starting = stack.enter_context(starting_spark("xstreamcast demo", MASTER, folder, **SHORT_LIVED))
         ledger = stack.enter_context(calling("the ledger", *ledger_words(factor, seed, bulk, folder / "ledger.xml")))
         server = stack.enter_context(serving(folder / "log", console=console))
         show.say(f"a server is on the air: {server.address} (try xcast listen, in another terminal)")
         bank = stack.enter_context(publishing(server, factor, seed, show.opening, seconds, show.published))
-        with _spark(folder) as spark:
+        with starting.session() as spark:
             show.say(f"Spark {spark.version} is up")
             ledger.done()
+            looking = look_at_rest(spark, folder / "ledger.xml", show)
             spenders = read_ledger(spark, folder / "ledger.xml", bulk, show)
+            looking.join()
             words = ["query", SPENDERS, "--stream", f"ledger={folder / 'ledger.xml'}", "-o", str(folder / "expected")]
             law = stack.enter_context(calling("the query from scratch", *words))  # beside the live part
             alerts = follow(spark, folder, server, bank, show, seconds, console=console)
@@ -122,6 +130,24 @@ def ledger_words(factor: float, seed: int, bulk: int, path: Path) -> list[str]:
     """The command that writes a ledger of so many fragments, or a few more: ``xcast generate``."""
     updates = max(0, bulk - accounts(factor, seed))
     return ["generate", "credit", f"--factor={factor}", f"--seed={seed}", f"--updates={updates}", "-o", str(path)]
+
+
+def look_at_rest(spark: SparkSession, ledger: Path, show: Show) -> threading.Thread:
+    """Ask Spark for a number of the ledger as a plain document, beside the start of the query that follows it.
+
+    That query is planned step by step, on one core. Meanwhile the processes that are to read for it read for this one.
+    """
+    from xstreamcast.spark import query
+
+    def look() -> None:
+        with suppress(Exception):  # the demo is stopped, or the next query fails for the same reason and says so
+            (found,) = query(spark, LOOK, context=ledger).collect()
+            size, count = ledger.stat().st_size / 1e6, int(found["value"])
+            show.say(f"the ledger at rest, {size:.0f} MB: {LOOK} is {count:,}, says Spark while it starts the query")
+
+    looking = threading.Thread(target=look, daemon=True)
+    looking.start()
+    return looking
 
 
 def read_ledger(spark: SparkSession, ledger: Path, bulk: int, show: Show) -> Running:
@@ -262,14 +288,6 @@ def _until_ctrl_c(server: Child) -> None:
         while True:
             server.check()
             time.sleep(_LOOK)
-
-
-@contextmanager
-def _spark(folder: Path) -> Iterator[SparkSession]:
-    from xstreamcast.spark.session import SHORT_LIVED
-
-    with own_spark("xstreamcast demo", MASTER, folder, **SHORT_LIVED) as spark:
-        yield spark
 
 
 def _folder() -> Path:

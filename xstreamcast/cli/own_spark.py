@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,10 +28,40 @@ _PATIENCE: Final = 0.5
 """Seconds after which the jobs of a call that a signal waits for are cancelled."""
 
 
+class Starting:
+    """A Spark that starts beside the main thread, which may do other things meanwhile."""
+
+    def __init__(self, start: Callable[[], SparkSession]) -> None:
+        self._beside = ThreadPoolExecutor(1)
+        self._started = self._beside.submit(start)
+        self._closed = False
+
+    @contextmanager
+    def session(self) -> Iterator[SparkSession]:
+        """The session, waited for; Spark is gone when the block ends."""
+        spark = self._started.result()
+        try:
+            with _between_calls(spark):
+                yield spark
+        finally:
+            with held():
+                self.close()
+
+    def close(self) -> None:
+        """Spark is gone afterwards, be it that its start has failed."""
+        from xstreamcast.spark.session import shut_down
+
+        if not self._closed:
+            self._closed = True
+            self._beside.shutdown()
+            if self._started.exception() is None:
+                shut_down(self._started.result())
+
+
 @contextmanager
-def own_spark(app: str, master: str, folder: Path, **conf: Any) -> Iterator[SparkSession]:
-    """A session, all of whose traces lie in a folder; ``conf`` as of `session`."""
-    from xstreamcast.spark.session import session, shut_down
+def starting_spark(app: str, master: str, folder: Path, **conf: Any) -> Iterator[Starting]:
+    """A session that starts in the block, all of whose traces lie in a folder; ``conf`` as of `session`."""
+    from xstreamcast.spark.session import session
 
     scratch = folder / "spark"
     scratch.mkdir()
@@ -40,11 +70,14 @@ def own_spark(app: str, master: str, folder: Path, **conf: Any) -> Iterator[Spar
         with _quiet_java(folder / "spark.log"):
             return session(app, master, log="OFF", scratch=scratch, **conf)  # what went wrong is told by the command
 
-    def start_beside() -> SparkSession:
-        with ThreadPoolExecutor(1) as beside:
-            return beside.submit(start).result()
+    with interruptible(), kept(lambda: Starting(start), Starting.close) as starting:
+        yield starting
 
-    with interruptible(), kept(start_beside, shut_down) as spark, _between_calls(spark):
+
+@contextmanager
+def own_spark(app: str, master: str, folder: Path, **conf: Any) -> Iterator[SparkSession]:
+    """A session as of :func:`starting_spark`, waited for."""
+    with starting_spark(app, master, folder, **conf) as starting, starting.session() as spark:
         yield spark
 
 
