@@ -47,6 +47,18 @@ def test_answers_appear_change_and_vanish_in_place(browser: Browser, server: Ser
     assert browser.complaints() == []
 
 
+def test_a_long_item_is_shown_in_lines_and_stays_as_it_is(browser: Browser, server: Server) -> None:
+    long = "in stock since the day that the shop was opened"
+    run(
+        browser, server, f'for $s in stream("shop") return <all>{{ $s//item/<dear x="{long}">{{ name }}</dear> }}</all>'
+    )
+    names = "".join(f'<dear x="{long}"><name>{name}</name></dear>' for name in ("pen", "desk", "lamp"))
+    browser.until(lambda: browser.answers() == [f"<all>{names}</all>"])
+    turns = [turn.get_attribute("data-turn") for turn in browser.all("#answers .turn")]
+    assert turns == [*["\n  ", "\n    ", "\n  "] * 3, "\n"]
+    assert browser.complaints() == []
+
+
 def test_colours_an_error_under_its_place_and_completion(browser: Browser, server: Server) -> None:
     browser.open(f"{server.url}#token=secret")
     browser.until(lambda: browser["access"].text == "Can change")
@@ -126,8 +138,8 @@ def test_the_time_line_goes_to_any_moment_and_compares_two(browser: Browser, ser
     browser["tab-document"].click()
     browser.until(lambda: "desk" in browser["document"].text and "table" not in browser["document"].text)
     browser["tab-answers"].click()
-    browser["comparing"].click()
-    browser.slide("from", 5)
+    browser["comparing"].click()  # with the change before
+    assert browser["from"].get_attribute("value") == "5"
     browser.until(lambda: browser.texts("#answers .part.gone code") == [LAMP])
     browser.slide("at", 8)
     browser.until(lambda: browser.texts("#answers .part.new code") == ["<dear>sofa</dear>"])

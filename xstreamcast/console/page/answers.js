@@ -3,7 +3,7 @@
 import { $, h, keyed, number, plural, say } from "./dom.js";
 import { painted } from "./xml.js";
 
-const GLOW = 1600, MOST = 300;
+const GLOW = 1600, MOST = 300, LONG = 120; // milliseconds, items, characters of an item from which on it has lines
 const panel = $("answers");
 let items = new Map(), shown = 0, gone = new Map(), pending = false;
 let list = null, present = true; // whether the answer as it is now is shown
@@ -48,8 +48,10 @@ function later() {
   }
 }
 
+const lined = (text) => painted(text, text.length > LONG);
+
 function item(text) {
-  return h("li", { class: "item" }, h("code", {}, painted(text)));
+  return h("li", { class: "item" }, h("code", {}, lined(text)));
 }
 
 function mark(child, word) {
@@ -73,7 +75,7 @@ function draw(fresh, other) {
     (entry) => item(entry.text),
     (child, entry) => {
       const code = child.firstChild;
-      if (code.textContent !== entry.text) code.replaceChildren(painted(entry.text));
+      if (code.textContent !== entry.text) code.replaceChildren(lined(entry.text));
       child.classList.toggle("error", entry.key === "!");
       child.classList.toggle("gone", gone.has(entry.key));
       if (fresh.has(entry.key)) mark(child, "new");
@@ -105,7 +107,7 @@ export function between(found) {
     ? h("section", { class: `part ${kind}` }, h("h3", {}, `${title} `, h("span", { class: "count" }, number(rows.length))), h("ol", { class: "items" }, ...rows))
     : null;
   const changed = found.changed.map(([, before, after]) =>
-    h("li", { class: "item was" }, h("code", { class: "before" }, painted(before)), h("code", {}, painted(after))));
+    h("li", { class: "item was" }, h("code", { class: "before" }, lined(before)), h("code", {}, lined(after))));
   const made = [
     part("Appeared", "new", found.appeared.map(([, text]) => item(text))),
     part("Changed", "changed", changed),

@@ -24,7 +24,7 @@ export function show(found) {
 // As large as there is room, down to a size at which it can still be read; then it is scrolled.
 function fit(picture) {
   const { width, height } = picture.viewBox.baseVal;
-  const scale = Math.min(1, Math.max(0.68, panel.clientWidth / width));
+  const scale = Math.min(1, Math.max(0.62, panel.clientWidth / width));
   if (!panel.clientWidth) return;
   picture.setAttribute("width", width * scale);
   picture.setAttribute("height", height * scale);

@@ -79,7 +79,8 @@ $("live").addEventListener("click", () => {
 });
 $("comparing").addEventListener("change", () => {
   if ($("comparing").checked) {
-    from.value = Math.max(first, Math.floor((first + Number(at.value)) / 2));
+    const now = Number(at.value);
+    from.value = moments?.findLast((moment) => moment < now) ?? Math.floor((first + now) / 2); // the change before
     live = false;
   }
   settle();

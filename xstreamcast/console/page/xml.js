@@ -5,9 +5,18 @@ import { h } from "./dom.js";
 const PIECE = /(<!--[\s\S]*?-->)|(<\/?)([^\s/>=]+)((?:\s+[^\s=>]+\s*=\s*(?:"[^"]*"|'[^']*'))*)(\s*\/?>)|([^<]+|<)/g;
 const ATTRIBUTE = /(\s+)([^\s=>]+)(\s*=\s*)("[^"]*"|'[^']*')/g;
 
-export function painted(text) {
+// With lines, an element that stands right beside another begins a line. The text itself stays as it is: lines are styles.
+export function painted(text, lines = false) {
   const made = document.createDocumentFragment();
+  let depth = 0, before = ""; // the piece before, if it was a tag: one that opens, or one that closes
   for (const [, comment, open, name, attributes, close, plain] of text.matchAll(PIECE)) {
+    const ends = open === "</", empty = close?.includes("/");
+    if (ends) depth -= 1;
+    if (lines && open && before && (!ends || before === "closes")) {
+      made.append(h("span", { class: "turn", "data-turn": `\n${"  ".repeat(Math.max(0, depth))}` }));
+    }
+    if (open && !ends && !empty) depth += 1;
+    before = !open ? "" : ends || empty ? "closes" : "opens";
     if (comment) made.append(h("span", { class: "x-comment" }, comment));
     else if (plain) made.append(plain);
     else {
