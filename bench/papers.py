@@ -62,8 +62,8 @@ QIZX: Final = 60.0
 
 _VLDB05_SAID: Final = """\
 The paper's claim is that one pass takes time in proportion to the size, where others run out of memory. Here nothing
-runs out of memory, for machines have more of it; Saxon's still grows with the document (see *memory*). At 1 MB we lose,
-to lxml and to Saxon: a document of that size is read as a tree, which takes nearly all of the time.
+runs out of memory, for machines have more of it; Saxon's still grows with the document (see *memory*). Documents of 1
+to 4 MB have a table of their own, under *start*.
 The paper's three applications are under *scaling*."""
 _ICDE08_SAID: Final = """\
 XFlux's memory is that of its heap; ours is that of the whole process, of which some 14 MB are there before any document

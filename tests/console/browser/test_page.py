@@ -47,6 +47,26 @@ def test_answers_appear_change_and_vanish_in_place(browser: Browser, server: Ser
     assert browser.complaints() == []
 
 
+def test_a_time_line_begins_shortly_before_the_first_change_of_the_answer(browser: Browser, server: Server) -> None:
+    server.publish(*[Fill(region=number, tsid=2, content=item(number, "pen", 3)) for number in range(100, 1300)])
+    run(browser, server, 'stream("shop")//item[price > 1000]/<dear>{name/text()}</dear>')
+    browser.until(lambda: browser["last"].text == "1,205")
+    assert browser["first"].text == "0", "nothing has changed yet"
+    server.publish(Fill(region=4, tsid=2, content=item(4, "car", 9000)))
+    browser.until(lambda: browser["first"].text == "1,205" and browser["last"].text == "1,206")
+    browser["earlier"].click()
+    browser.until(lambda: browser.answers() == ["<dear>car</dear>"])
+    browser.slide("at", 1205)
+    browser.until(lambda: browser.answers() == [])
+    browser["whole"].click()
+    assert browser["first"].text == "0"
+    browser.slide("at", 3)
+    browser.until(lambda: "after 3 records" in browser["moment"].text)
+    browser["whole"].click()
+    assert browser["first"].text == "3", "the moment that is shown stays on the line"
+    assert browser.complaints() == []
+
+
 def test_a_long_item_is_shown_in_lines_and_stays_as_it_is(browser: Browser, server: Server) -> None:
     long = "in stock since the day that the shop was opened"
     run(

@@ -4,7 +4,9 @@ import { $, number, svg } from "./dom.js";
 
 const BINS = 240;
 const line = $("line"), at = $("at"), from = $("from");
+const MANY = 1000, MOSTLY = 4; // records; how many times as long as all changes the time before them is
 let first = 0, last = 0, moments = [], live = true, listener = null; // without moments every record is a change
+let whole = false; // whether the line begins with the first record, though the answer stayed empty for most of it
 
 export const state = () => ({ live, moment: live ? last : Number(at.value), compare: $("comparing").checked ? Number(from.value) : null });
 
@@ -12,6 +14,7 @@ export function begin(found, told) {
   listener = told;
   moments = found.moments;
   live = true;
+  whole = false;
   $("comparing").checked = false;
   line.hidden = false;
   grow(found);
@@ -28,12 +31,20 @@ export function grow(found) {
   first = found.first;
   last = Math.max(found.last, found.first);
   if (found.moments) moments = found.moments;
-  for (const slider of [at, from]) {
-    slider.min = first;
-    slider.max = last;
-  }
-  if (live) at.value = last;
+  if (live) at.max = last, at.value = last;
   draw();
+}
+
+// A little before the first change, where many records came before it: a stream's bulk, of which nothing was told.
+function late() {
+  if (!moments?.length || last - first < MANY) return first;
+  const span = last - moments[0];
+  return moments[0] - first > MOSTLY * span ? Math.max(first, moments[0] - 1 - Math.ceil(span / 20)) : first;
+}
+
+function begins() {
+  const moment = live ? last : Math.min(Number(at.value), $("comparing").checked ? Number(from.value) : last);
+  return whole ? first : Math.min(late(), moment);
 }
 
 export function changed(moment) {
@@ -41,11 +52,18 @@ export function changed(moment) {
 }
 
 function draw() {
-  $("first").textContent = number(first);
+  const start = begins();
+  $("whole").hidden = late() === first;
+  $("whole").setAttribute("aria-pressed", String(whole));
+  for (const slider of [at, from]) {
+    slider.min = start;
+    slider.max = last;
+  }
+  $("first").textContent = number(start);
   $("last").textContent = number(last);
-  const bins = new Array(BINS).fill(0), span = Math.max(1, last - first);
+  const bins = new Array(BINS).fill(0), span = Math.max(1, last - start);
   for (const moment of moments || []) {
-    const bin = Math.floor(((moment - first) / span) * (BINS - 1));
+    const bin = Math.floor(((moment - start) / span) * (BINS - 1));
     if (bin >= 0 && bin < BINS) bins[bin] += 1;
   }
   const most = Math.max(1, ...bins);
@@ -73,6 +91,10 @@ function go(moment, isLive = false) {
 
 at.addEventListener("input", () => go(Number(at.value), Number(at.value) >= last && !$("comparing").checked));
 from.addEventListener("input", settle);
+$("whole").addEventListener("click", () => {
+  whole = !whole;
+  draw();
+});
 $("live").addEventListener("click", () => {
   $("comparing").checked = false;
   go(last, true);
