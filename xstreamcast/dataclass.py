@@ -44,7 +44,8 @@ def _declared(
     # Python itself puts None for the hash of a class that says how its objects are equal.
     hashed = "__hash__" in own and not (own["__hash__"] is None and "__eq__" in own)
     made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
-    made.__init__ = _filling(made, frozen)
+    if "__init__" not in own:
+        made.__init__ = _filling(made, frozen)
     if shown:
         made.__repr__ = _stand_in(made, "__repr__", repr=True)
     if equal:

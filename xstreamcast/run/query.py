@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import error
@@ -112,6 +113,7 @@ def query(
 
 _COMPILED: Final[dict[tuple[Any, ...], Query]] = {}
 _REMEMBERED: Final = 64
+_REMEMBERING: Final = Lock()
 
 
 def _known(
@@ -121,11 +123,13 @@ def _known(
     if not isinstance(text, str) or not isinstance(columns, str | None):
         return compile(text, base_uri=base_uri, variables=variables, columns=columns)
     key = (text, base_uri or Path.cwd(), variables, columns)
-    made = _COMPILED.pop(key, None) or compile(text, base_uri=base_uri, variables=variables, columns=columns)
+    made = _COMPILED.get(key) or compile(text, base_uri=base_uri, variables=variables, columns=columns)
     if not made.executable.program.module.imported:
-        _COMPILED[key] = made  # the last is the newest
-        while len(_COMPILED) > _REMEMBERED:
-            _COMPILED.pop(next(iter(_COMPILED)), None)
+        with _REMEMBERING:
+            _COMPILED.pop(key, None)
+            _COMPILED[key] = made  # the last is the newest
+            if len(_COMPILED) > _REMEMBERED:
+                del _COMPILED[next(iter(_COMPILED))]
     return made
 
 
