@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from test_columns_law import RECORD, SECTION, SHAPES, Drawn, told
+from test_columns_law import RECORD, SECTION, SHAPES, Drawn, compiled, told
 
 from xstreamcast.cast.materialise import Materialiser, View
 from xstreamcast.errors import XStreamError
@@ -17,7 +17,6 @@ from xstreamcast.model.change import Change, Fill, Freeze
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.time import Instant, parse_instant
 from xstreamcast.run.continuous.query import ContinuousQuery, continuous
-from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
 
@@ -62,7 +61,7 @@ class InTime(Drawn):
 def answer(text: str, document: Materialiser) -> str:
     view = view_of(b"".join(document.document("", View(now=document.now))), "stream:s")
     try:
-        return serialise(compile(text).ask(streams=lambda _: view, now=moment_at(document.now)).items())
+        return serialise(compiled(text).ask(streams=lambda _: view, now=moment_at(document.now)).items())
     except XStreamError as failure:
         return f"{failure.code}: {failure.message}"
 
