@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,18 +79,23 @@ def test_a_folder_has_every_batch_once_and_belongs_to_its_checkpoint(goods: Good
     assert {file.name: (file.read_bytes(), file.stat().st_ino) for file in target.iterdir()} == before
 
 
-def _fail(batches: Iterator[Any]) -> Iterator[Any]:
-    for batch in batches:
-        if batch.num_rows and max(batch.column("seq").to_pylist()) == len(CHANGES):
-            raise ArithmeticError("the last change cannot be")
-        yield batch
+def _failing_at(last: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What Spark's workers run, which do not know this module."""
+
+    def fail(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            if batch.num_rows and max(batch.column("seq").to_pylist()) == last:
+                raise ArithmeticError("the last change cannot be")
+            yield batch
+
+    return fail
 
 
 def test_a_batch_that_fails_leaves_nothing(goods: Goods, tmp_path: Path) -> None:
     target = tmp_path / "copy"
     frame = goods.frame()
     with pytest.raises(Exception, match="the last change cannot be"):
-        goods.copy(str(target), frame=frame.mapInArrow(_fail, frame.schema))
+        goods.copy(str(target), frame=frame.mapInArrow(_failing_at(len(CHANGES)), frame.schema))
     names = [".xstreamcast-writer.json", *[f"{number:010}.xml" for number in range(FILES - 1)]]
     assert sorted(file.name for file in target.iterdir() if not file.name.endswith(".crc")) == names
 
