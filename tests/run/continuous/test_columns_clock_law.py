@@ -9,16 +9,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from test_columns_law import RECORD, SECTION, SHAPES, Drawn, compiled, told
+from test_columns_law import RECORD, SECTION, SHAPES, Drawn, follow
 
-from xstreamcast.cast.materialise import Materialiser, View
-from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Change, Fill, Freeze
-from xstreamcast.model.serialise import serialise
 from xstreamcast.model.time import Instant, parse_instant
 from xstreamcast.run.continuous.query import ContinuousQuery, continuous
-from xstreamcast.run.streams import view_of
-from xstreamcast.run.temporal import moment_at
 
 TIMED = [name for name in SHAPES if name != "fillers"]
 HOUR = 3_600_000_000
@@ -58,43 +53,19 @@ class InTime(Drawn):
         return self.at - behind * HOUR
 
 
-def answer(text: str, document: Materialiser) -> str:
-    view = view_of(b"".join(document.document("", View(now=document.now))), "stream:s")
-    try:
-        return serialise(compiled(text).ask(streams=lambda _: view, now=moment_at(document.now)).items())
-    except XStreamError as failure:
-        return f"{failure.code}: {failure.message}"
-
-
-def follow(text: str, shape: str, changes: list[Change], size: int) -> ContinuousQuery:
-    """Feed changes in batches; after each, what is told is the answer at that time, and so is T of what was told."""
-    query, document, display = continuous(text, structures=SHAPES[shape]), Materialiser(SHAPES[shape]), Materialiser()
-    for begin in range(0, len(changes), size):
-        some = changes[begin : begin + size]
-        for change in some:
-            document.apply(change)
-        for emitted in query.feed(some[0]) if size == 1 else query.feed_many(some):
-            display.apply(emitted)
-        expected = answer(text, document)
-        assert told(query) == expected, f"after {begin + len(some)} changes"
-        if query.failure is None:
-            assert display.text() == expected, f"after {begin + len(some)} changes"
-    return query
-
-
 @pytest.mark.parametrize("text", QUERIES)
 @pytest.mark.parametrize("shape", TIMED)
 def test_what_is_told_is_the_answer_at_that_time(shape: str, text: str) -> None:
     seed = sum(map(ord, shape + text))
     for size, count in ((1, 40), (7, 80), (50, 250)):
-        follow(text, shape, InTime(SHAPES[shape], seed + size).changes(count), size)
+        follow(text, SHAPES[shape], InTime(SHAPES[shape], seed + size).changes(count), size)
 
 
 @pytest.mark.parametrize("text", QUERIES)
 def test_a_query_that_leaves_the_columns_goes_on_with_the_clock(text: str) -> None:
     for shape in TIMED:
         changes = InTime(SHAPES[shape], len(text)).changes(80)
-        follow(text, shape, [*changes[:40], Freeze(region=9999), *changes[40:]], 7)
+        follow(text, SHAPES[shape], [*changes[:40], Freeze(region=9999), *changes[40:]], 7)
 
 
 def window(count: int) -> ContinuousQuery:
@@ -132,5 +103,5 @@ def test_a_tick_looks_at_those_whose_time_has_come_and_what_has_passed_is_let_go
 
 @pytest.mark.parametrize("text", [QUERIES[0], QUERIES[4], QUERIES[8], QUERIES[9]])
 def test_windows_are_followed_in_columns(text: str) -> None:
-    query = follow(text, "events", InTime(SHAPES["events"], 5).changes(200), 7)
+    query = follow(text, SHAPES["events"], InTime(SHAPES["events"], 5).changes(200), 7)
     assert query.state()["followed"] == "columns", query.state()["by_objects"]

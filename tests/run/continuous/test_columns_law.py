@@ -21,6 +21,7 @@ from xstreamcast.model.time import parse_instant
 from xstreamcast.run.continuous.query import ContinuousQuery, continuous, continuous_many
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of
+from xstreamcast.run.temporal import moment_at
 
 SECTION, RECORD, PART, OTHER = 2, 3, 6, 7
 
@@ -146,7 +147,7 @@ compiled = cache(compile)
 def answer(text: str, document: Materialiser) -> str:
     view = view_of(b"".join(document.document("", View(now=document.now))), "stream:s")
     try:
-        return serialise(compiled(text).ask(streams=lambda _: view).items())
+        return serialise(compiled(text).ask(streams=lambda _: view, now=moment_at(document.now)).items())
     except XStreamError as failure:
         return f"{failure.code}: {failure.message}"
 
@@ -157,7 +158,7 @@ def told(query: ContinuousQuery) -> str:
 
 
 def follow(text: str, shape: Structure, changes: list[Change], size: int) -> ContinuousQuery:
-    """Feed changes in batches; after each, what is told is the answer, and so is T of all that was told."""
+    """Feed changes in batches; after each, what is told is the answer at that time, and so is T of what was told."""
     query, document, display = continuous(text, structures=shape), Materialiser(shape), Materialiser()
     for begin in range(0, len(changes), size):
         some = changes[begin : begin + size]

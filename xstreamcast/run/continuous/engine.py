@@ -462,12 +462,7 @@ class Continuous(Related):
         """The items of a part of the output, whose units are bound."""
         if isinstance(part, Unit):
             return self.values[self.place[part.variable]]
-        outer, items = self.timing.horizon.begin(), []
-        try:
-            items = list(self.evaluation.run(part))
-        finally:
-            self.timing.done(part, outer, items)
-        return items
+        return self.timing.evaluated(part, self.evaluation.run(part))
 
 
 def _ancestor(tree: Any, row: int, frame: Member) -> Node:

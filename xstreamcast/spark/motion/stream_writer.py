@@ -16,6 +16,7 @@ from __future__ import annotations
 import io
 import json
 import os
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -100,8 +101,9 @@ class StreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]  # mypy d
         made: list[Any] = [item_of(row) for row in mine]
         return (names[0], made) if made else None
 
+    @abstractmethod
     def publish(self, query: str, batch: int, stream: str, items: list[Item]) -> None:
-        raise NotImplementedError
+        """Have the changes of a batch where they belong, once."""
 
 
 def _rows(batch: pa.RecordBatch) -> pa.Table:

@@ -204,6 +204,7 @@ class Inflow:
         """Hand all that is known over to tables of objects."""
         self.by_objects = why
         self._retained.clear()
+        self.alike = []
         for one in self.associations.values():
             if one.inlet is not None:
                 one.leave_columns()

@@ -10,8 +10,6 @@ The condition must be the first one: what comes behind it may fail, and does so 
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
@@ -21,9 +19,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
+from xstreamcast.model.lexical import parse_double
 from xstreamcast.model.namespaces import CODEPOINT
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Concat, Reduce, Unit
+from xstreamcast.run.compile.comparisons import VALUE_OF
 from xstreamcast.run.continuous.columns.roles import Refused
 from xstreamcast.run.continuous.columns.rows import (
     LITERALS,
@@ -33,6 +33,7 @@ from xstreamcast.run.continuous.columns.rows import (
     from_record,
     from_record_of,
 )
+from xstreamcast.run.runtime.indexes import RangeIndex, ValueIndex
 from xstreamcast.run.units import plan_name
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.related import Number
     from xstreamcast.scan.vector import Longs
 
-_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _MIRRORED: Final = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _WHERE_IT_STANDS: Final = frozenset({"span", "tests", "module"})
 """Parts of a plan that tell where something stands, or say what is said elsewhere."""
@@ -140,37 +140,27 @@ class Index:
 
     def __init__(self, op: str, constants: list[Constant]) -> None:
         self.op = op
-        self.every = dict.fromkeys(range(len(constants)))
         self.numeric = not isinstance(constants[0], str)
-        self.equal: dict[Constant, list[int]] = {}
+        self.every: list[Any] = list(range(len(constants)))
+        self._equal, self._ordered = ValueIndex(), RangeIndex()
         for number, constant in enumerate(constants):
-            self.equal.setdefault(constant, []).append(number)
-        self.sorted: list[Any] = sorted(self.equal) if op != "=" else []
+            if op == "=":
+                self._equal.items.append(number)
+                self._equal.add_text(str(constant))
+            else:
+                self._ordered.items.append(number)
+                self._ordered.add(constant)
 
-    def find(self, outcome: Outcome) -> Mapping[int, None]:
-        """The queries for which the condition holds, or may hold, or fail, given the nodes of the key."""
-        if isinstance(outcome, XStreamError):
+    def find(self, outcome: Outcome) -> list[Any]:
+        """The queries for which the condition holds, given the nodes of the key; all of them, where it fails."""
+        if isinstance(outcome, XStreamError) or not all(isinstance(item, Node) for item in outcome):
             return self.every
-        found: dict[int, None] = {}
-        for item in outcome:
-            text = item.string if isinstance(item, Node) else None
-            if text is None or (self.numeric and not _NUMBER.fullmatch(text)):
-                return self.every
-            for constant in self._holding(float(text) if self.numeric else text):
-                found.update(dict.fromkeys(self.equal[constant]))
-        return found
-
-    def _holding(self, value: Any) -> list[Any]:
-        match self.op:
-            case "=":
-                return [value] if value in self.equal else []
-            case ">":
-                return self.sorted[: bisect_left(self.sorted, value)]
-            case ">=":
-                return self.sorted[: bisect_right(self.sorted, value)]
-            case "<":
-                return self.sorted[bisect_right(self.sorted, value) :]
-        return self.sorted[bisect_left(self.sorted, value) :]
+        texts = [item.string for item in outcome if isinstance(item, Node)]
+        try:
+            values: list[Any] = [*map(parse_double, texts)] if self.numeric else texts
+        except XStreamError:
+            return self.every
+        return self._equal.matches(values) if self.op == "=" else self._ordered.matches(VALUE_OF[self.op], values)
 
 
 class TwinProgram:
@@ -213,12 +203,12 @@ class Work:
         outcomes = self.key.outcomes([(batch.node(k),) for k in range(len(few))])
         for k, (n, outcome) in enumerate(zip(few, outcomes, strict=True)):
             found = self.index.find(outcome)
-            before = self.held.pop(n, ())
-            for query in before:
-                if query not in found:
+            before = self.held.pop(n, None)
+            if before is not None:
+                for query in sorted(set(before).difference(found)):
                     gone.setdefault(query, []).append(n)
             if found:
-                self.held[n] = list(found)
+                self.held[n] = found
                 pairs += [(query, k) for query in found]
         pairs.sort()
         return pairs

@@ -315,12 +315,7 @@ class Columnar(Related):
                 self._bind(where)
         if isinstance(part, Unit):
             return self.values[self.place[part.variable]]
-        outer, items = self.timing.horizon.begin(), []
-        try:
-            items = list(self.evaluation.run(part))
-        finally:
-            self.timing.done(part, outer, items)
-        return items
+        return self.timing.evaluated(part, self.evaluation.run(part))
 
     def _bind(self, where: Number) -> None:
         followed = self.units[where]

@@ -27,7 +27,7 @@ from xstreamcast.run.continuous.evaluate.assemble import sliced
 from xstreamcast.run.units import plan_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from xstreamcast.model.atomic import Item
     from xstreamcast.run.evaluate import Executable
@@ -109,18 +109,8 @@ class RowProgram:
         function = self._function
         if function is not None and home and not self.apart and batch.are_all:
             return _called(function, self.evaluation, [(batch.node(k),) for k in range(len(batch.rows))], observer)
-        return self._one_by_one(batch, range(len(batch.rows)), observer)
-
-    def outcomes_of(self, batch: Batch, rows: list[int], home: bool) -> list[Outcome]:
-        """The outcomes of some of the fragments."""
-        function = self._function
-        if function is not None and home and not self.apart and batch.are_all:
-            return _called(function, self.evaluation, [(batch.node(k),) for k in rows])
-        return self._one_by_one(batch, rows, None)
-
-    def _one_by_one(self, batch: Batch, rows: Iterable[int], observer: Observer | None) -> list[Outcome]:
         alone: list[Outcome] = []
-        for k in rows:
+        for k in range(len(batch.rows)):
             if observer is not None:
                 observer.begins(k)
             alone.append(self._alone(batch, k))

@@ -167,6 +167,15 @@ class Timing(Generic[Owner]):
                 _show(self.horizon, item)
             self.agenda.put(owner, self.horizon.end(outer))
 
+    def evaluated(self, owner: Owner, items: Iterable[Item]) -> list[Item]:
+        """The items that an evaluation gives as they are asked for, with its horizon."""
+        outer, found = self.horizon.begin(), []
+        try:
+            found = list(items)
+        finally:
+            self.done(owner, outer, found)
+        return found
+
     def tick(self, now: Instant) -> list[Owner]:
         """The current time is another: whose evaluations may come out otherwise."""
         self.horizon.now = now
