@@ -11,7 +11,8 @@ from itertools import pairwise
 import pytest
 from test_columns_law import RECORD, SECTION, SHAPES, Drawn, follow
 
-from xstreamcast.model.change import Change, Fill, Freeze
+from xstreamcast.cast.regions import Report
+from xstreamcast.model.change import Change, Fill, Freeze, Remove
 from xstreamcast.model.time import Instant, parse_instant
 from xstreamcast.run.continuous.query import ContinuousQuery, continuous
 
@@ -68,9 +69,9 @@ def test_a_query_that_leaves_the_columns_goes_on_with_the_clock(text: str) -> No
         follow(text, SHAPES[shape], [*changes[:40], Freeze(region=9999), *changes[40:]], 7)
 
 
-def window(count: int) -> ContinuousQuery:
+def window(count: int, report: Report | None = None) -> ContinuousQuery:
     """Events, one each minute, of which those of the last ten minutes are summed up."""
-    query = continuous('sum(stream("s")//b?[now-PT10M,now]/x)', structures=SHAPES["events"])
+    query = continuous('sum(stream("s")//b?[now-PT10M,now]/x)', structures=SHAPES["events"], report=report)
     holes = "".join(f'<stream:hole id="{n}" tsid="3"/>' for n in range(1000, 1000 + count))
     query.feed(Fill(region=0, content=b'<r><stream:hole id="10" tsid="2"/></r>'))
     query.feed(Fill(region=10, tsid=SECTION, content=f"<s>{holes}</s>".encode()))
@@ -99,6 +100,23 @@ def test_a_tick_looks_at_those_whose_time_has_come_and_what_has_passed_is_let_go
     assert engine.tables["s"].filled < 200
     assert len(engine.timing.agenda) <= 11
     assert engine.members(("s", 0)) < 200
+
+
+def test_what_is_let_go_of_is_not_told_as_removed_to_who_goes_on_from_it() -> None:
+    found: list[str] = []
+    query = window(300, lambda one: found.append(one.code))
+    leaving = 0
+    for begin in range(0, 300, 10):
+        query.feed_many([event(number) for number in range(begin, begin + 10)])
+        engine = query.engine
+        assert engine is not None
+        kept = list(engine.tables["s"].kept(removed=True))
+        leaving += engine.tables["s"]._leaving > 0
+        assert not any(isinstance(change, Remove) for change, *_ in kept)
+    assert leaving, "some were about to leave"
+    query.inflow.leave_columns("to see what objects are told")
+    assert query.text() == "11"
+    assert found == []
 
 
 @pytest.mark.parametrize("text", [QUERIES[0], QUERIES[4], QUERIES[8], QUERIES[9]])

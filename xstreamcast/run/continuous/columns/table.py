@@ -374,8 +374,10 @@ class RegionTable:
         timed = self.tags[fillings[:, TSID], KIND] != UNTIMED
         ended = fillings[:, FLAGS] & ENDED != 0
         plain = ended & ~timed & (fillings[:, VERSION] < 0)
+        left = ended & (fillings[:, FLAGS] & LET_GO != 0)  # they have not been removed: nobody can see them
+        told = (~plain | removed) & ~left
         # A removal says nothing of what has not been there, so that it is sent before.
-        some = np.flatnonzero(~plain | removed).repeat(1 + plain[~plain | removed])
+        some = np.flatnonzero(told).repeat(1 + plain[told])
         again = np.append(False, some[1:] == some[:-1])
         fillings, timed, ended = fillings[some], timed[some], ended[some] & (~plain[some] | again)
         rows = empty(len(fillings))
