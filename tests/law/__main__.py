@@ -2,6 +2,7 @@
 
     python tests/law                      5000 cases from seed 0, or what can be done in --minutes
     python tests/law --cases 20000 --minutes 60 --from 100000
+    python tests/law --regular            streams as a bank or a shop sends them, in batches: followed in columns
     python tests/law --seed 1234          one case again: told in full, and shrunk if it fails
     python tests/law --file FILE.json     a kept case again
 
@@ -11,6 +12,7 @@ What fails is shrunk and written to --keep, a folder; copied to tests/properties
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections import Counter
@@ -24,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from law_case import Case, from_json
 from law_draw import draw_varied
 from law_oracle import LawBroken, Told, check
+from law_regular import draw_regular
 from law_shrink import shrink
 
 
@@ -36,8 +39,11 @@ class Score:
     answers: int = 0
     errors: int = 0
     latitude: int = 0
+    columns: int = 0
     failed: list[int] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
+    left: Counter[str] = field(default_factory=Counter)
+    """Why cases are not followed in columns at their end."""
     begun: float = field(default_factory=time.monotonic)
 
     def add(self, case: Case, told: Told) -> None:
@@ -45,12 +51,14 @@ class Score:
         self.answers += told.answers
         self.errors += told.errors
         self.latitude += told.latitude
+        self.columns += not told.by_objects
+        self.left[re.sub(r"\d+", "N", told.by_objects)] += 1
 
     def line(self) -> str:
         seconds = time.monotonic() - self.begun
         return (
             f"{self.cases} cases, {self.steps} changes, {self.answers} answers, an error after {self.errors} changes, "
-            f"{len(self.failed)} failed, {seconds:.0f} s"
+            f"{self.columns} in columns to the end, {len(self.failed)} failed, {seconds:.0f} s"
         )
 
 
@@ -58,15 +66,16 @@ def main() -> int:
     options = _options()
     if options.file is not None:
         return _tell(from_json(options.file.read_text(encoding="utf-8")), options.keep, options.file.stem)
+    draw = draw_regular if options.regular else draw_varied
     if options.seed is not None:
-        return _tell(draw_varied(options.seed, options.size), options.keep, f"seed-{options.seed}")
+        return _tell(draw(options.seed, options.size), options.keep, f"seed-{options.seed}")
     score = Score()
     for seed in range(options.first, options.first + options.cases):
         if time.monotonic() - score.begun > options.minutes * 60:
             print(f"time is up at seed {seed}", flush=True)
             break
         score.cases += 1
-        case = draw_varied(seed, options.size)
+        case = draw(seed, options.size)
         try:
             score.add(case, check(case, saxon="always"))
         except Exception as fault:  # whatever it is, the other cases go on
@@ -79,6 +88,7 @@ def main() -> int:
         if score.cases % 100 == 0:
             print(score.line(), flush=True)
     print(score.line())
+    print("in columns, or why not:", ", ".join(f"{count} {why or 'yes'}" for why, count in score.left.most_common(12)))
     if score.failed:
         print("failed:", ", ".join(f"{count} {kind}" for kind, count in score.kinds.most_common()))
         print("again: python tests/law --seed", score.failed[0])
@@ -114,6 +124,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--from", dest="first", type=int, default=0, help="the first seed")
     parser.add_argument("--minutes", type=float, default=30, help="no longer than this")
     parser.add_argument("--size", type=int, default=16, help="about how many changes follow a document")
+    parser.add_argument("--regular", action="store_true", help="cases that are followed in columns, mostly")
     parser.add_argument("--seed", type=int, help="this case only, told in full")
     parser.add_argument("--file", type=Path, help="a kept case only, told in full")
     parser.add_argument("--keep", type=Path, default=Path("law-failures"), help="where shrunk failures go")

@@ -17,7 +17,14 @@ from xstreamcast.model.structure import Structure
 REGRESSIONS = Path(__file__).parent / "regressions"
 TICK = "tick "
 _CALL = re.compile(r'stream\("(\w+)"\)')
-_OPTIONS: dict[str, Any] = {"clock": "event", "lateness": None, "strict": False, "behind": "", "listens": 0}
+_OPTIONS: dict[str, Any] = {
+    "clock": "event",
+    "lateness": None,
+    "strict": False,
+    "behind": "",
+    "listens": 0,
+    "together": 1,
+}
 """What a case may say besides, and what it mostly does."""
 
 
@@ -54,6 +61,7 @@ class Case:
 
     ``lateness``: in seconds; what comes later than that is put aside. ``strict``: nothing is left open about errors.
     ``behind``: a query over ``stream("answer")``, the answer of the other, which listens after so many steps.
+    ``together``: so many steps are a batch, and the law is held against the case at the borders of batches.
     """
 
     query: str
@@ -64,12 +72,14 @@ class Case:
     strict: bool = False
     behind: str = ""
     listens: int = 0
+    together: int = 1
 
     def __str__(self) -> str:
         behind = [f"behind it, after {self.listens} steps: {self.behind}"] if self.behind else []
         late = [f"lateness: {self.lateness}"] if self.lateness is not None else []
+        batches = [f"batches of {self.together}"] if self.together > 1 else []
         return "\n".join(
-            [f"query: {self.query}", *behind, *late, *[f"{step.stream}: {step.wire}" for step in self.steps]]
+            [f"query: {self.query}", *behind, *late, *batches, *[f"{step.stream}: {step.wire}" for step in self.steps]]
         )
 
     def heard(self) -> Case:

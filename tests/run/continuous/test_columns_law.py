@@ -347,3 +347,26 @@ def test_several_queries_have_one_table() -> None:
             document.apply(change)
         for query, text in zip(many.queries, QUERIES, strict=True):
             assert told(query) == answer(text, document)
+
+
+def test_a_query_that_is_asked_before_anything_has_come_is_followed_in_columns() -> None:
+    query = continuous('count(stream("s")//b)', structures=SHAPES["fillers"])
+    assert query.text() == "0"
+    query.feed_many(Drawn(SHAPES["fillers"], 1).changes(50))
+    assert query.state()["followed"] == "columns"
+    asked = continuous('count(stream("s")//b)')
+    asked.feed(SHAPES["fillers"])
+    assert asked.text() == "0"
+    asked.feed_many(Drawn(SHAPES["fillers"], 1).changes(50))
+    assert asked.state()["followed"] == "columns"
+    assert asked.text() == query.text() != "0"
+
+
+def test_a_batch_of_the_wire_that_begins_with_the_structure_is_followed_in_columns() -> None:
+    query = continuous('count(stream("s")//b)')
+    query.feed_many(
+        b'<stream:structure xmlns:stream="urn:xstreamcast:stream"><tag id="1" name="r"><tag id="2" name="b" type="filler"/></tag>'
+        b'</stream:structure><stream:filler id="0" tsid="1"><r><stream:hole id="1" tsid="2"/></r></stream:filler>'
+        b'<stream:filler id="1" tsid="2"><b/></stream:filler>'
+    )
+    assert (query.text(), query.state()["followed"]) == ("1", "columns")

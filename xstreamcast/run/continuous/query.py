@@ -423,6 +423,7 @@ class ContinuousQuery(Tabled, Fed):
             self._output.journal.close(stream)
 
     def _begin(self) -> None:
+        self.inflow.decide_early()
         self._moment = self.inflow.now
         associations = self._associations()
         self._planned.again(associations)

@@ -200,6 +200,13 @@ class Inflow:
         if self.columns and plain and not self.rooted and not self._keeps_all:
             follow_in_columns(self)
 
+    def decide_early(self) -> None:
+        """A query is asked before anything has come. Where all structures are there, its streams can be followed in
+        columns; else it begins by objects, and stays there."""
+        names = dict.fromkeys([name for query in self.queries for name in query.streams])
+        if not self._decided and all(self.association(name).structure is not None for name in names):
+            self._decide()
+
     def leave_columns(self, why: str) -> None:
         """Hand all that is known over to tables of objects."""
         self.by_objects = why
@@ -263,8 +270,7 @@ class Inflow:
                 for item in items:
                     self._take(item, name, None, 0)
         else:
-            if not self._decided:
-                self._decide()
+            self.decide_early()
             inlet = association.inlet
             by_kernel = inlet is not None and len(items) >= _FROM_MEMORY
             for stretch in inlet.read(items) if inlet is not None and by_kernel else read_batches(BytesIO(items)):

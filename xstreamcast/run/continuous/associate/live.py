@@ -11,6 +11,7 @@ O(depth · log n) for the sums.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from xstreamcast.cast.regions import Filling, Report
@@ -218,6 +219,8 @@ class Live(Mounting):
         (tsid, begin, version, digest), filling = last
         if (tsid, begin, version) != (change.tsid, at, change.version or 0):
             return None
+        if digest != blake2b(change.content, digest_size=16).digest():
+            return None  # of one instant and version, but another change of the batch brought it
         return (1, at, version, tsid or 0, digest), filling, event_lifespan(at)
 
     def expect(self, changes: Iterable[Change]) -> None:

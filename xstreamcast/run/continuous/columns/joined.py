@@ -87,10 +87,11 @@ class Joined(Adjusted):
             for row in self.rows.pop(f, ()):
                 for key in row.keys:
                     self.changed[key] = None
-                    group = self.groups[key]
-                    group.pop(f, None)
-                    if not group:
-                        del self.groups[key]
+                    group = self.groups.get(key)
+                    if group is not None:  # another row of the fragment may have the key too
+                        group.pop(f, None)
+                        if not group:
+                            del self.groups[key]
 
     def put(self, fragments: list[int], outcomes: list[Outcome]) -> None:
         """Some fragments have these rows from now on."""

@@ -100,12 +100,13 @@ def roles_of(route: Route, structure: Structure, first: int) -> Roles:
     if any(route.inside(inner) for inner in frames):
         raise Refused("loops within loops within loops")
     bits = {unit: 1 << (first + unit) for unit in range(len(route.units))}
-    waiting: list[tuple[int, int, frozenset[int], frozenset[int], tuple[str, ...], tuple[int, ...]]] = [
-        (structure.root, DOCUMENT_STATE, frozenset(), frozenset(), (), ())
+    waiting: list[tuple[int, int, int, frozenset[int], frozenset[int], tuple[str, ...], tuple[int, ...]]] = [
+        (structure.root, 0, DOCUMENT_STATE, frozenset(), frozenset(), (), ())
     ]
     seen: set[int] = set()
+    visited: list[tuple[int, int, frozenset[int]]] = []
     while waiting:
-        tsid, outer, within, framed, above, states = waiting.pop()
+        tsid, parent, outer, within, framed, above, states = waiting.pop()
         if tsid in seen:
             raise Refused("a tag stands in several places")
         seen.add(tsid)
@@ -117,6 +118,10 @@ def roles_of(route: Route, structure: Structure, first: int) -> Roles:
         state = route.element(outer, name_of(tag.name))
         role = route.role(state) if state != DEAD else None
         begins = frozenset(role.begins) if role is not None else frozenset()
+        if begins & within:
+            raise Refused("records are inside of records")
+        here = len(visited)
+        visited.append((tsid, parent, begins))
         if tag.fragment or tsid == structure.root:
             made.needed[tsid] = route.needs(tsid)
             made.above[tsid] = above
@@ -140,5 +145,29 @@ def roles_of(route: Route, structure: Structure, first: int) -> Roles:
             raise Refused("a record with loops inside is no fragment")
         if state != DEAD:
             for child in tag.children:
-                waiting.append((child, state, within | begins, framed | begins, (*above, tag.name), (*states, state)))
+                waiting.append(
+                    (child, here, state, within | begins, framed | begins, (*above, tag.name), (*states, state))
+                )
+    _check_stretches(route, structure, visited)
     return made
+
+
+def _check_stretches(route: Route, structure: Structure, visited: list[tuple[int, int, frozenset[int]]]) -> None:
+    """Raise if records of a fragment may stand on both sides of a hole that has more of them, where their order counts:
+    then those of a fragment are no stretch of the document. ``visited``: tags, the number of the one around each, and
+    the units whose records begin there; a tag comes after the one around it."""
+    ordered = frozenset([number for number, unit in enumerate(route.units) if not isinstance(unit.reduction, Reduce)])
+    inline: list[frozenset[int]] = [frozenset()] * len(visited)
+    apart: list[frozenset[int]] = [frozenset()] * len(visited)
+    for here in range(len(visited) - 1, -1, -1):
+        tsid, parent, begins = visited[here]
+        is_fragment = structure.tags[tsid].fragment or tsid == structure.root
+        if is_fragment and inline[here] & apart[here] & ordered:
+            raise Refused("records stand on both sides of a hole with more of them")
+        if here == 0:
+            return
+        if is_fragment:
+            apart[parent] |= begins | inline[here] | apart[here]
+        else:
+            inline[parent] |= begins | inline[here]
+            apart[parent] |= apart[here]
