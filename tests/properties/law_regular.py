@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-import xstreamcast
 from law_case import Case, Step
 from law_oracle import Scratch
 from law_queries import Grammar, draw_query
 from law_streams import CONTAINERS, LEAVES, Shape, Tag, TagKind, Writer
 from law_wide import draw_wide
+
+import xstreamcast
 
 FRAGMENTS: tuple[tuple[TagKind, ...], ...] = (
     ("filler",),

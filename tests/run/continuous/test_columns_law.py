@@ -7,6 +7,7 @@ objects, and nothing is told twice.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from random import Random
 
@@ -208,6 +209,27 @@ def test_a_hole_that_is_filled_by_another_tag_in_two_places_of_one_content() -> 
     follow('count(stream("s")//b)', shape, changes, 1)
 
 
+KINDS = ("text()", "comment()", "processing-instruction()", "node()", "@id")
+OF_A_KIND = (
+    'for $n in stream("s")//b/{} return concat("a", name($n))',
+    'for $n in stream("s")//c/{} return string-length($n)',
+    'for $n in stream("s")//{} order by string($n) return <x>{{ string($n) }}</x>',
+    'for $n in stream("s")//b/k/{} group by $k := string($n) return <g>{{ $k, count($n) }}</g>',
+    'sum(for $n in stream("s")//b/{} return string-length($n))',
+    'max(for $n in stream("s")//s//{} return string-length(name($n)))',
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("text", OF_A_KIND)
+def test_records_that_are_no_elements_are_not_taken_for_the_fragment_they_stand_in(text: str, kind: str) -> None:
+    changes = [
+        replace(one, content=one.content.replace(b"<k>", b"<?p i?>t<!--c--><k>")) if isinstance(one, Fill) else one
+        for one in Drawn(SHAPES["fillers"], 3).changes(90)
+    ]
+    follow(text.format(kind), SHAPES["fillers"], changes, 7)
+
+
 JOINS = [text for text in QUERIES if text.count("stream(") == 2]
 
 
@@ -365,8 +387,8 @@ def test_a_query_that_is_asked_before_anything_has_come_is_followed_in_columns()
 def test_a_batch_of_the_wire_that_begins_with_the_structure_is_followed_in_columns() -> None:
     query = continuous('count(stream("s")//b)')
     query.feed_many(
-        b'<stream:structure xmlns:stream="urn:xstreamcast:stream"><tag id="1" name="r"><tag id="2" name="b" type="filler"/></tag>'
-        b'</stream:structure><stream:filler id="0" tsid="1"><r><stream:hole id="1" tsid="2"/></r></stream:filler>'
+        b'<stream:structure><tag id="1" name="r"><tag id="2" name="b" type="filler"/></tag></stream:structure>'
+        b'<stream:filler id="0" tsid="1"><r><stream:hole id="1" tsid="2"/></r></stream:filler>'
         b'<stream:filler id="1" tsid="2"><b/></stream:filler>'
     )
     assert (query.text(), query.state()["followed"]) == ("1", "columns")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from xstreamcast.model.names import ELEMENT
 from xstreamcast.model.structure import Structure
 from xstreamcast.operators.accumulators import accumulates
 from xstreamcast.plan.algebra import Concat, Gather, Group, Reduce, Sort, Strategy, Unit
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.columns.engine import Columnar
     from xstreamcast.run.continuous.columns.table import RegionTable
     from xstreamcast.run.units import Evaluation
+    from xstreamcast.scan.path import Path
 
 
 class Refused(Exception):
@@ -68,6 +70,8 @@ def check_unit(unit: Unit, inside: Iterable[Unit]) -> None:
     """Raise if a unit is one that columns do not follow."""
     if isinstance(unit.reduction, Reduce) and not _is_followed(unit.reduction):
         raise Refused(f"{unit.reduction.function} cannot be undone")
+    if not isinstance(unit.reduction, Reduce) and not all(map(leads_to_elements, unit.records)):
+        raise Refused("records are no elements")  # but texts and the like, on both sides of a fragment's holes
     if isinstance(unit.reduction, Gather):
         for column in unit.reduction.columns:
             if not isinstance(column.reduction, Reduce) or not _is_followed(column.reduction):
@@ -82,6 +86,11 @@ def check_unit(unit: Unit, inside: Iterable[Unit]) -> None:
     for inner in inside:
         if not isinstance(inner.reduction, Reduce) or not _is_followed(inner.reduction):
             raise Refused("what is inside of a record is more than summed up")
+
+
+def leads_to_elements(record: Path) -> bool:
+    """Whether the records of a path are elements, as fragments are."""
+    return not record.steps or record.steps[-1].test.kind == ELEMENT
 
 
 def _is_followed(reduction: Reduce) -> bool:

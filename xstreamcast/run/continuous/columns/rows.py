@@ -23,6 +23,7 @@ from xstreamcast.plan.algebra import PLAN, Concat, Group, Unit
 from xstreamcast.plan.decompose.tests import relative
 from xstreamcast.run.continuous.arrive.grove import parse_document
 from xstreamcast.run.continuous.associate.mounts import Above
+from xstreamcast.run.continuous.columns.roles import leads_to_elements
 from xstreamcast.run.continuous.evaluate.assemble import sliced
 from xstreamcast.run.units import plan_name
 
@@ -253,8 +254,8 @@ def from_record_of(unit: Unit) -> ast.Expr | None:
 
 
 def from_record(e: ast.Expr, unit: Unit, record: Path) -> ast.Expr | None:
-    """A path from the document as one from the record; the predicates of its step to the record stay."""
-    if not isinstance(e, ast.Path):
+    """A path from the document as one from the record, an element; the predicates of its step to the record stay."""
+    if not isinstance(e, ast.Path) or not leads_to_elements(record):
         return None
     steps = e.steps
     for end in range(2, len(steps) + 1):
