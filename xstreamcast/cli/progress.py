@@ -184,12 +184,12 @@ class Watched:
     def _look(self, state: str) -> None:
         made = []
         for number, query in enumerate(self.inflow.queries):
-            read = [one for name, one in self.inflow.associations.items() if name in query.streams]
+            read = [one.sizes() for name, one in self.inflow.associations.items() if name in query.streams]
             failure = query.failure
             figures: Figures = {
                 "engine": "embedded", "query": query.query.text, "state": state, "rows": self._n,
                 "told": self._counts[number], "shown": query.shown, "lag": round(self._lags[number], 6),
-                "state_rows": sum(len(one.table) for one in read), "state_bytes": sum(one.kept for one in read),
+                "state_rows": sum(one["regions"] for one in read), "state_bytes": sum(one["bytes"] for one in read),
                 "failed": int(failure is not None),
             }  # fmt: skip
             if failure is not None:

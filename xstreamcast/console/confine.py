@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from xstreamcast.errors import Place, XStreamError, error
+from xstreamcast.native.load import PROCESSOR
+from xstreamcast.native.store import folders as kernel_folders
 
 _NETWORK: Final = frozenset({"socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo"})
 _PROCESSES: Final = frozenset(
@@ -48,9 +50,9 @@ def confine(memory: int, own: str) -> None:
 
 
 def _readable(own: str) -> tuple[str, ...]:
-    """The folders of Python and its packages."""
+    """The folders of Python and its packages, and of compiled kernels; and what tells which of them are for here."""
     found = [own, sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), str(Path(__file__).parents[1])]
-    found += [*(path for path in sys.path if path), "/usr/share/zoneinfo"]
+    found += [*(path for path in sys.path if path), "/usr/share/zoneinfo", *kernel_folders(), PROCESSOR]
     return tuple(dict.fromkeys(os.path.realpath(path) for path in found))
 
 

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.model.depth import VARIABLE
@@ -19,11 +19,16 @@ from xstreamcast.serve.record import Entry
 
 ANSWER: Final = 64 << 20
 """No answer of a process is larger than this."""
-_KEPT: Final = ("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "TZ", VARIABLE)
+_KEPT: Final = (
+    "PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "TZ",
+    "XDG_CACHE_HOME", "XCAST_CACHE", VARIABLE,
+)  # fmt: skip
 
 
 class Process:
     """A process. ``memory``: the bytes that it may have; ``patience``: the seconds that an answer may take."""
+
+    compiled: ClassVar[bool] = False
 
     def __init__(self, memory: int, patience: float) -> None:
         self.memory = memory
@@ -46,12 +51,15 @@ class Process:
         return 0
 
     async def start(self) -> None:
-        """Begin. It inherits nothing that is secret: neither the environment nor the folder of the server."""
+        """Begin. It inherits nothing that is secret: neither the environment nor the folder of the server.
+
+        Kernels are compiled before: it may write nothing that lasts, and what it may take does not count for that."""
         self._folder = tempfile.mkdtemp(prefix="xcast-console-")
         environment = {name: os.environ[name] for name in _KEPT if name in os.environ} | {"TMPDIR": self._folder}
         packages = [str(Path(__file__).parents[2]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, packages))
         try:
+            await self._compile(environment)
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "xstreamcast.console.worker", env=environment, cwd=self._folder, limit=ANSWER,
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True,
@@ -60,6 +68,19 @@ class Process:
             await self.stop()
             raise error("XSC0140", f"no process can be started: {fault.strerror}") from None
         await self.ask("begin", memory=self.memory, folder=self._folder)
+
+    @classmethod
+    async def _compile(cls, environment: dict[str, str]) -> None:
+        """Once in a server: kernels that are not compiled yet, in a process that may keep them."""
+        if cls.compiled:
+            return
+        compiler = await asyncio.create_subprocess_exec(sys.executable, "-m", "xstreamcast.native", env=environment)
+        try:
+            cls.compiled = await compiler.wait() == 0
+        finally:
+            if compiler.returncode is None:
+                compiler.kill()
+                await compiler.wait()
 
     async def ask(self, op: str, records: Sequence[Entry] | None = None, **arguments: Any) -> dict[str, Any]:
         """What it answers; raises what it refuses. One that takes too long, or is gone, is over."""

@@ -13,6 +13,9 @@ from xstreamcast.native.image import Image, unpacked
 ENTRY: Final = "xstreamcast_kernel"
 """The name of a kernel's code in its object."""
 
+PROCESSOR: Final = "/proc/cpuinfo"
+"""Where Linux tells what processor this is."""
+
 _SIGNATURE: Final = CFUNCTYPE(c_int64, c_int64)  # a call lets go of the GIL
 _loaded: Final[list[Any]] = []
 """What has been loaded stays: code that Python may still call."""
@@ -64,7 +67,7 @@ def _linked(code: bytes) -> int:
 def processor() -> str:
     """What machine code depends on: the processor and its features."""
     try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as described:
+        with open(PROCESSOR, encoding="utf-8", errors="replace") as described:
             lines = described.read(1 << 13).split("\n\n")[0].splitlines()
     except OSError:
         lines = []

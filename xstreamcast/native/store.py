@@ -36,12 +36,12 @@ SHIPPED: Final = os.path.join(_HERE, "objects")
 def stored(kernel: Kernel, checked: bool) -> bytes:
     """The object code of a kernel, from where it is kept, or compiled and kept."""
     name = file_name(kernel, checked)
-    folders = _folders()
-    for folder in folders:
+    places = folders()
+    for folder in places:
         code = _read(os.path.join(folder, name))
         if code is not None:
             return code
-    for folder in folders:
+    for folder in places:
         with suppress(OSError), _alone(folder):
             code = _read(os.path.join(folder, name))  # somebody else may have been at it
             if code is None:
@@ -95,11 +95,12 @@ def _parts(function: Any, seen: set[Any]) -> Iterator[str]:
 def kept(kernel: Kernel) -> str | None:
     """The file of a kernel's code, if there is one."""
     name = file_name(kernel, checked=False)
-    paths = [os.path.join(folder, name) for folder in _folders()]
+    paths = [os.path.join(folder, name) for folder in folders()]
     return next((path for path in paths if _read(path) is not None), None)
 
 
-def _folders() -> list[str]:
+def folders() -> list[str]:
+    """Where code is looked for; new code is kept in the first of them that can be written to."""
     given = os.environ.get("XCAST_CACHE")
     if given:
         return [given]

@@ -119,8 +119,8 @@ class LiveView:
         recent = [time for time in self._times if now - time < 5]
         span = now - recent[0] if recent else 0
         rate = len(recent) / span if span > 0.05 else 0
-        regions = sum(len(one.table) for one in self.inflow.associations.values())
-        taken = sum(one.kept for one in self.inflow.associations.values())
+        sizes = [one.sizes() for one in self.inflow.associations.values()]
+        regions, taken = sum(one["regions"] for one in sizes), sum(one["bytes"] for one in sizes)
         return (
             f"{self.count:,} changes  {rate:,.0f}/s  {regions:,} regions  {taken / 1e6:,.1f} MB taken in  "
             f"lag {self._lag * 1000:.1f} ms" + "".join(f"  {name}: {one}" for name, one in self.receptions.items())
