@@ -107,6 +107,9 @@ def steps(count: int) -> list[Change]:
 
 def calls(query: ContinuousQuery, change: Change) -> int:
     """How many functions are called for a change."""
+    if query.engine is not None and not isinstance(change, Fill | Replace | Remove):
+        query.inflow.leave_columns("")  # once, and it costs what there is
+        query.inflow.go_on()
     found = 0
 
     def count(frame: FrameType, event: str, argument: Any) -> None:
@@ -130,9 +133,6 @@ def costs(text: str, count: int, filled: Filled = filled, steps: Callable[[int],
     assert not query.recomputed
     found = []
     for change in steps(count):
-        if query.engine is not None and not isinstance(change, Fill | Replace | Remove):
-            query.inflow.leave_columns("")  # once, and it costs what there is
-            query.inflow.go_on()
         found.append(calls(query, change))
     return found
 

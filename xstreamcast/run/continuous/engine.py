@@ -11,17 +11,16 @@ units is computed anew on what is read of the documents (``explain`` says so).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.tree import Node
-from xstreamcast.operators.state import State
-from xstreamcast.plan.algebra import Concat, Fold, Group, Plan, Reduce, Strategy, Unit
-from xstreamcast.run.continuous.adjust.derived import Bodied, Derived, Ordered
-from xstreamcast.run.continuous.adjust.lookup import Key, Lookup
+from xstreamcast.plan.algebra import Plan, Reduce, Strategy, Unit
+from xstreamcast.run.continuous.adjust.derived import Bodied, Derived, Ordered, rows_of
+from xstreamcast.run.continuous.adjust.lookup import Lookup
 from xstreamcast.run.continuous.adjust.operators import operator
 from xstreamcast.run.continuous.adjust.siblings import Siblings, look_again
 from xstreamcast.run.continuous.adjust.sums import contribution, every, value
@@ -33,7 +32,6 @@ from xstreamcast.run.continuous.evaluate.assemble import document, start, whole_
 from xstreamcast.run.continuous.evaluate.bulk import Bulk, adds_up
 from xstreamcast.run.continuous.related import Number, Related
 from xstreamcast.run.continuous.time.horizon import Timing, shows_items
-from xstreamcast.run.reductions import state_of
 from xstreamcast.run.temporal import instant_of
 from xstreamcast.run.units import Evaluation, UnitCode, value_type
 
@@ -44,13 +42,12 @@ if TYPE_CHECKING:
     from xstreamcast.model.change import Change
     from xstreamcast.model.datetime import DateTime
     from xstreamcast.model.structure import Structure
+    from xstreamcast.run.continuous.adjust.host import Asker
     from xstreamcast.run.continuous.adjust.order import Sequence
     from xstreamcast.run.continuous.associate.runs import Run
     from xstreamcast.run.evaluate import Executable
 
 _NOT_THERE: Final = object()
-Asker = tuple[Any, Any]
-"""Who looks something up: a member, with its stream's name, or a group, with the operator it belongs to."""
 
 
 class Continuous(Related):
@@ -66,10 +63,6 @@ class Continuous(Related):
         self.rest: list[Unit | Executable] = [
             part if isinstance(part, Unit) else self.parts.compile(part) for part in plan.output
         ]
-        self.failed: dict[Member, XStreamError] = {}
-        self.asking: Asker | None = None
-        """Who is being evaluated."""
-        self.asked: dict[Asker, list[tuple[Lookup, Key]]] = {}
         self._inner: dict[tuple[str, Member], None] = {}
         """Frames of which nothing is different but the values of the units inside."""
         self.frames: dict[Member, tuple[Any, int]] = {}
@@ -86,8 +79,6 @@ class Continuous(Related):
         self._looked_at: list[tuple[Noted, Filling]] = []
         self.stale: set[Number] = set(self.needs)  # those of whole documents
         self.values: dict[Number, list[Item]] = {}
-        self.evaluated = 0
-        """How many evaluations of members and frames there have been."""
         self._settle()
 
     def _derive(self, where: Number) -> None:
@@ -257,15 +248,6 @@ class Continuous(Related):
 
     # ---------------------------------------------------------------------------------------------- look-ups
 
-    def note(self, asker: Asker, lookup: Lookup, key: Key) -> None:
-        """Remember what somebody has looked up."""
-        self.asked.setdefault(asker, []).append((lookup, key))
-
-    def unask(self, asker: Asker) -> None:
-        """Somebody is evaluated anew, or gone."""
-        for lookup, key in self.asked.pop(asker, ()):
-            lookup.drop(key, asker)
-
     def wake(self, asker: Asker) -> None:
         """Somebody must look again."""
         home, who = asker
@@ -273,23 +255,6 @@ class Continuous(Related):
             home.dirty[who] = None
         else:
             self.live[home].dirty[who] = None
-
-    def ask_for(self, asker: Asker) -> Asker | None:
-        """What is looked up from now on is noted for who asks; who asked before."""
-        outer, self.asking = self.asking, asker
-        if self.asked:
-            self.unask(asker)
-        return outer
-
-    def fresh(self, where: Number) -> State:
-        """A state of a unit's reduction of no items; of one group, where it has groups."""
-        unit, code = self.unit(where), self.codes[where[0]][where[1]]
-        if not isinstance(unit.reduction, Group):
-            return self.evaluation.state(code)
-        inner = unit.reduction.inner
-        argument = code.program("argument")
-        step = next(self.evaluation.run(code.program("step"))) if isinstance(inner, Fold) else None
-        return state_of(inner, self.evaluation.context(argument), list(self.evaluation.run(argument)), step)
 
     def _spend(self, live: Noted, filling: Filling) -> None:
         """The tree of a filling is looked at for the last time; other queries may still have to in this step.
@@ -300,17 +265,6 @@ class Continuous(Related):
         for _ in range(min(len(self._spent), 2)):
             whose, old = self._spent.pop()
             whose.grove.drop(old)
-
-    def _state(self, code: UnitCode) -> State:
-        """A state of a unit's reduction of no items; most of these have no argument to be computed."""
-        reduction = code.unit.reduction
-        if isinstance(reduction, Reduce) and reduction.argument is None:
-            return state_of(reduction, self.evaluation.context(code.program("items")), [], None)
-        return self.evaluation.state(code)
-
-    def column_state(self, reduction: Concat | Reduce, program: Executable) -> State:
-        """A state of the reduction of a column, of no items."""
-        return state_of(reduction, self.evaluation.context(program), [], None)
 
     def _wake(self) -> bool:
         """The members of units that need a value which is another now must look again."""
@@ -435,15 +389,29 @@ class Continuous(Related):
         derived = self.derived.get(where)
         if isinstance(derived, Lookup):
             return None  # who looks something up meets it
-        first = self.first_failed(self.failed, where, sequence) if self.failed else None
+        first = self._first_failed(self.failed, where, sequence) if self.failed else None
         if first is not None:
-            return self.failed[first]
+            return first
         return None if derived is None else derived.failure
 
-    def first_failed(self, members: Iterable[Member], where: Number, sequence: Sequence[Any]) -> Member | None:
-        """Of members that have failed the first one in a unit's sequence, as the document is now."""
+    def first_failure(self, holders: Iterable[Any], where: Number) -> XStreamError | None:
+        """Of members that have failed the error of the first one in the document."""
+        return self._first_failed(holders, where, self.live[where[0]].top[where[1]])
+
+    def _first_failed(self, members: Iterable[Any], where: Number, sequence: Sequence[Any]) -> XStreamError | None:
         there = [member for member in members if member.unit == where[1] and is_within(member.entry, sequence)]
-        return min(there, key=lambda member: path_of(member.entry), default=None)
+        first = min(there, key=lambda member: path_of(member.entry), default=None)
+        return None if first is None else self.failed[first]
+
+    asks_again: ClassVar[bool] = False
+
+    def rows_again(self, where: Number, holders: list[Any]) -> dict[Any, list[list[list[Item]]]]:
+        """The rows of some members: they are kept."""
+        return {member: [row for _, row in rows_of(member)] for member in holders}
+
+    def is_there(self, holder: Any, where: Number) -> bool:
+        """Whether a member is in the document, and seen."""
+        return is_within(holder.entry, self.live[where[0]].top[where[1]])
 
     def sequence(self, where: Number) -> Sequence[int]:
         """The members of a unit in the order of its value."""

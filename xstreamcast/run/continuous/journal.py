@@ -15,9 +15,8 @@ from xstreamcast.plan.algebra import Unit
 from xstreamcast.run.continuous.adjust.derived import Ordered, Part
 from xstreamcast.run.continuous.adjust.sums import every as every
 from xstreamcast.run.continuous.adjust.sums import members
-from xstreamcast.run.continuous.associate.mounts import Member, holes_around, side_by_side
+from xstreamcast.run.continuous.associate.mounts import Member, side_by_side
 from xstreamcast.run.continuous.associate.noted import Noted as Noted
-from xstreamcast.run.continuous.associate.runs import Fragment
 from xstreamcast.run.continuous.engine import Continuous
 from xstreamcast.run.continuous.related import Number
 
@@ -25,7 +24,8 @@ if TYPE_CHECKING:
     from xstreamcast.model.atomic import Item
     from xstreamcast.model.datetime import DateTime
     from xstreamcast.model.time import Instant
-    from xstreamcast.run.continuous.display.shelf import Members, Numbers
+    from xstreamcast.run.continuous.display.members import Members
+    from xstreamcast.run.continuous.display.shelf import Numbers
     from xstreamcast.run.evaluate import Executable
 
 
@@ -110,7 +110,7 @@ class Journal(Continuous):
 
     def shelf(self, path: str, numbers: Numbers, where: Number) -> Members:
         """The rows of a unit as regions of the answer."""
-        from xstreamcast.run.continuous.display.shelf import Members
+        from xstreamcast.run.continuous.display.members import Members
 
         return Members(path, numbers, self, where)
 
@@ -169,13 +169,3 @@ class Journal(Continuous):
                     deque(members(place.content[unit]), 0)
         if live.dirty:
             self._settle()  # those of which more than their items must be known
-
-
-def identity(member: Member | Part | Fragment) -> tuple[Any, ...]:
-    """What a member is known by when its content is sent again: where it stands, by hole ids and times."""
-    if isinstance(member, Part):
-        whose = member.member
-        return identity(whose) if isinstance(whose, Member) else (whose,), member.number
-    if isinstance(member, Fragment):
-        return member.run.identity(member.at)
-    return member.unit, member.entry.key[1], *holes_around(member.mount)

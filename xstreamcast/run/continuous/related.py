@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from xstreamcast.plan.algebra import Plan, Source, Strategy, Unit, is_weak, reads_items
+from xstreamcast.plan.algebra import Fold, Group, Plan, Reduce, Source, Strategy, Unit, is_weak, reads_items
 from xstreamcast.plan.decompose.seen import seen_by
 from xstreamcast.plan.projection.project import merge, project
 from xstreamcast.run.continuous.adjust.sums import monoid_of
@@ -13,11 +13,18 @@ from xstreamcast.run.continuous.associate.instances import nested_apart
 from xstreamcast.run.continuous.associate.noted import Noted
 from xstreamcast.run.continuous.associate.reach import may_be_apart, never_nested
 from xstreamcast.run.continuous.associate.route import Route
+from xstreamcast.run.reductions import state_of
 from xstreamcast.run.units import Parts, UnitCode
 from xstreamcast.scan.path import Path
 
 if TYPE_CHECKING:
+    from xstreamcast.errors import XStreamError
     from xstreamcast.model.structure import Structure
+    from xstreamcast.operators.state import State
+    from xstreamcast.plan.algebra import Concat
+    from xstreamcast.run.continuous.adjust.host import Asker, LooksUp
+    from xstreamcast.run.evaluate import Executable
+    from xstreamcast.run.units import Evaluation
     from xstreamcast.scan.automaton import Target
 
 Number = tuple[str, int]
@@ -25,11 +32,20 @@ Number = tuple[str, int]
 
 
 class Related:
-    """The units of a plan. ``live``: the documents of its streams; ``codes``: the programs of the units of each."""
+    """The units of a plan. ``live``: the documents of its streams; ``codes``: the programs of the units of each.
+
+    ``asking``: who is being evaluated; ``asked``: what everybody has looked up; ``failed``: whose outcome is an error;
+    ``evaluated``: how many evaluations there have been.
+    """
 
     live_type: ClassVar[type[Noted]] = Noted
+    evaluation: Evaluation
 
     def __init__(self, plan: Plan, structures: Mapping[str, Structure]) -> None:
+        self.asking: Asker | None = None
+        self.asked: dict[Asker, list[tuple[LooksUp, Any]]] = {}
+        self.failed: dict[Any, XStreamError] = {}
+        self.evaluated = 0
         self.plan = plan = nested_apart(plan, structures)
         self.parts = Parts(plan)
         self.live: dict[str, Noted] = {}
@@ -106,3 +122,44 @@ class Related:
 
     def unit(self, where: Number) -> Unit:
         return self.live[where[0]].route.units[where[1]]
+
+    # ---------------------------------------------------------------------------------------------- look-ups
+
+    def note(self, asker: Asker, lookup: LooksUp, key: Any) -> None:
+        """Remember what somebody has looked up."""
+        self.asked.setdefault(asker, []).append((lookup, key))
+
+    def unask(self, asker: Asker) -> None:
+        """Somebody is evaluated anew, or gone."""
+        for lookup, key in self.asked.pop(asker, ()):
+            lookup.unask(key, asker)
+
+    def ask_for(self, asker: Asker) -> Asker | None:
+        """What is looked up from now on is noted for who asks; who asked before."""
+        outer, self.asking = self.asking, asker
+        if self.asked:
+            self.unask(asker)
+        return outer
+
+    # ---------------------------------------------------------------------------------------------- states
+
+    def fresh(self, where: Number) -> State:
+        """A state of a unit's reduction of no items; of one group, where it has groups."""
+        unit, code = self.unit(where), self.codes[where[0]][where[1]]
+        if not isinstance(unit.reduction, Group):
+            return self.evaluation.state(code)
+        inner = unit.reduction.inner
+        argument = code.program("argument")
+        step = next(self.evaluation.run(code.program("step"))) if isinstance(inner, Fold) else None
+        return state_of(inner, self.evaluation.context(argument), list(self.evaluation.run(argument)), step)
+
+    def _state(self, code: UnitCode) -> State:
+        """A state of a unit's reduction of no items; most of these have no argument to be computed."""
+        reduction = code.unit.reduction
+        if isinstance(reduction, Reduce) and reduction.argument is None:
+            return state_of(reduction, self.evaluation.context(code.program("items")), [], None)
+        return self.evaluation.state(code)
+
+    def column_state(self, reduction: Concat | Reduce, program: Executable) -> State:
+        """A state of the reduction of a column, of no items."""
+        return state_of(reduction, self.evaluation.context(program), [], None)

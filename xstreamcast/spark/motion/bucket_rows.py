@@ -19,7 +19,8 @@ from xstreamcast.operators.state import State
 from xstreamcast.plan.algebra import Concat, Plan, Reduce, Unit, VarName
 from xstreamcast.run.continuous.associate.standing import is_seen
 from xstreamcast.run.continuous.display.emit import Output
-from xstreamcast.run.continuous.display.shelf import Computed, Members
+from xstreamcast.run.continuous.display.members import Members
+from xstreamcast.run.continuous.display.shelf import Computed
 from xstreamcast.run.continuous.display.written import Written
 from xstreamcast.run.continuous.evaluate.assemble import document
 from xstreamcast.run.continuous.journal import Journal

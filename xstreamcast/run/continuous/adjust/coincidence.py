@@ -27,8 +27,7 @@ from xstreamcast.run.temporal import VT_FROM, instant_in, lifespan, timed
 
 if TYPE_CHECKING:
     from xstreamcast.plan.algebra import Group
-    from xstreamcast.run.continuous.associate.mounts import Member
-    from xstreamcast.run.continuous.engine import Asker, Continuous
+    from xstreamcast.run.continuous.adjust.host import Asker, Holder, Host
     from xstreamcast.run.continuous.related import Number
 
 Span = tuple[Instant, Instant]
@@ -91,7 +90,7 @@ class Coincidence(Lookup):
     _inside = 0
     """How many rows have something timed inside, so that a projection may have other keys than they have."""
 
-    def __init__(self, engine: Continuous, where: Number, group: Group) -> None:
+    def __init__(self, engine: Host, where: Number, group: Group) -> None:
         super().__init__(engine, where, group)
         self._function = [FunctionItem(None, self.width + 2, self._ask)]
         self._lives: dict[Key, Spans[Row]] = {}
@@ -119,7 +118,7 @@ class Coincidence(Lookup):
         for asker in woken:
             self.engine.wake(asker)
 
-    def take(self, members: Iterable[Member]) -> None:
+    def take(self, members: Iterable[Holder]) -> None:
         members = list(members)
         for row in [row for member in members for row in self.rows.get(member, ())]:
             span = _life(row)
@@ -131,7 +130,7 @@ class Coincidence(Lookup):
                 self._changed.append((key, span))
         super().take(members)
 
-    def _row(self, member: Member, number: int, columns: list[list[Item]]) -> Row:
+    def _row(self, member: Holder, number: int, columns: list[list[Item]]) -> Row:
         row = super()._row(member, number, columns)
         span = _life(row)
         numbers = self._numbers[row] = {}
@@ -171,13 +170,13 @@ class Coincidence(Lookup):
             self._asked.setdefault((key, asker), []).append((span, number))
         self._note(key)
 
-    def drop(self, key: Key, asker: Any) -> None:
+    def unask(self, key: Key, asker: Any) -> None:
         for span, number in self._asked.pop((key, asker), ()):
             intervals = self._intervals[key]
             intervals.remove(span, number)
             if not intervals:
                 del self._intervals[key]
-        super().drop(key, asker)
+        super().unask(key, asker)
 
 
 def _life(row: Row) -> Span:

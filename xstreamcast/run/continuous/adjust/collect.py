@@ -20,17 +20,16 @@ from xstreamcast.model.compare import families, order_keys
 from xstreamcast.model.function import Array
 from xstreamcast.operators.monoid import Monoid
 from xstreamcast.plan.algebra import Column, Gather, Reduce, Slice, Sort, VarName
-from xstreamcast.run.continuous.adjust.derived import Bodied, Ordered, Part, place_of, rows_of
+from xstreamcast.run.continuous.adjust.derived import Bodied, Ordered, Part, rows_of
 from xstreamcast.run.continuous.adjust.order import Entry, Sequence
 from xstreamcast.run.continuous.adjust.sums import contribution, member_at, monoid_of
-from xstreamcast.run.continuous.associate.standing import Place, ordered
+from xstreamcast.run.continuous.associate.standing import ordered
 from xstreamcast.run.grouping import tuple_keys
 from xstreamcast.run.runtime.order import OrderSpec
 
 if TYPE_CHECKING:
     from xstreamcast.operators.state import State
-    from xstreamcast.run.continuous.associate.mounts import Member
-    from xstreamcast.run.continuous.engine import Continuous
+    from xstreamcast.run.continuous.adjust.host import Holder, Host, Spot
     from xstreamcast.run.continuous.related import Number
 
 
@@ -113,25 +112,25 @@ def _family(item: Item) -> str:
 class Sorted(Ordered):
     """The rows of all members, sorted."""
 
-    def __init__(self, engine: Continuous, where: Number, sort: Sort) -> None:
+    def __init__(self, engine: Host, where: Number, sort: Sort) -> None:
         super().__init__(engine, where)
         self.chosen = sort.chosen
         self.sorting = Sorting(specs_of(sort.keys, engine.static))
-        self.parts: dict[Member, list[Part]] = {}
+        self.parts: dict[Holder, list[Part]] = {}
 
-    def take(self, members: Iterable[Member]) -> None:
+    def take(self, members: Iterable[Holder]) -> None:
         for member in members:
             self.faults.pop(member, None)
             for part in self.parts.pop(member, ()):
                 self.sorting.drop(part.entry.key)
                 self.remove(part)
 
-    def put(self, members: Iterable[Member]) -> None:
+    def put(self, members: Iterable[Holder]) -> None:
         for member in members:
             made = []
             for number, (*values, items) in rows_of(member):
                 try:
-                    key = self.sorting.key(values, place_of(member, number))
+                    key = self.sorting.key(values, member.place(number))
                 except XStreamError as failure:
                     self.faults[member] = failure
                     continue
@@ -165,7 +164,7 @@ class _Row:
 
     __slots__ = ("columns", "entry", "failures", "group", "keys", "place")
 
-    def __init__(self, group: _Group, place: Place, keys: list[Item | None], columns: list[list[Item]]) -> None:
+    def __init__(self, group: _Group, place: Spot, keys: list[Item | None], columns: list[list[Item]]) -> None:
         self.group = group
         self.place = place
         self.keys = keys
@@ -198,7 +197,7 @@ class _Group:
 class Gathered(Bodied):
     """The groups of the rows of all members."""
 
-    def __init__(self, engine: Continuous, where: Number, gather: Gather) -> None:
+    def __init__(self, engine: Host, where: Number, gather: Gather) -> None:
         super().__init__(engine, where)
         static = engine.static
         self.gather = gather
@@ -209,7 +208,7 @@ class Gathered(Bodied):
         self.sorting = None if gather.order is None else Sorting(specs_of(gather.order.keys, static))
         self.monoid = _product([column.reduction for column in gather.columns])
         self.groups: dict[Hashable, _Group] = {}
-        self.rows: dict[Member, list[_Row]] = {}
+        self.rows: dict[Holder, list[_Row]] = {}
         self.compile(gather.body, [*[key.var.expanded for key in gather.keys], *[c.variable for c in gather.columns]])
 
     def again(self) -> None:
@@ -225,7 +224,7 @@ class Gathered(Bodied):
         for group in dirty:
             self._evaluate(group)
 
-    def take(self, members: Iterable[Member]) -> None:
+    def take(self, members: Iterable[Holder]) -> None:
         for member in members:
             self.faults.pop(member, None)
             for row in self.rows.pop(member, ()):
@@ -239,18 +238,18 @@ class Gathered(Bodied):
                     del self.groups[group.known]
                     self.dirty.pop(group, None)
 
-    def put(self, members: Iterable[Member]) -> None:
+    def put(self, members: Iterable[Holder]) -> None:
         for member in members:
             made = []
             for number, values in rows_of(member):
                 try:
-                    made.append(self._row(place_of(member, number), values))
+                    made.append(self._row(member.place(number), values))
                 except XStreamError as failure:
                     self.faults[member] = failure
             if made:
                 self.rows[member] = made
 
-    def _row(self, place: Place, values: list[list[Item]]) -> _Row:
+    def _row(self, place: Spot, values: list[list[Item]]) -> _Row:
         keys, known = tuple_keys(self.gather, self.collations, values)
         columns = values[self.width :]
         group = self.groups.get(known)
@@ -301,7 +300,7 @@ class Gathered(Bodied):
                 assert isinstance(row, Array)
                 *values, items = row.members()
                 try:
-                    key = self.sorting.key(values, Place(place.entry, (place.number, number)))
+                    key = self.sorting.key(values, place.within(number))
                 except XStreamError as failure:
                     self.faults[group] = failure
                     continue

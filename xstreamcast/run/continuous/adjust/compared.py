@@ -25,8 +25,7 @@ from xstreamcast.run.units import plan_name
 
 if TYPE_CHECKING:
     from xstreamcast.plan.algebra import Group
-    from xstreamcast.run.continuous.associate.mounts import Member
-    from xstreamcast.run.continuous.engine import Continuous
+    from xstreamcast.run.continuous.adjust.host import Holder, Host
     from xstreamcast.run.continuous.related import Number
 
 """What comes to a number from which a row can be taken again: the rows themselves need not be kept."""
@@ -49,7 +48,7 @@ class _Standing:
 class Compared(Lookup):
     """A look-up by a condition on the keys of a row and on what is asked for."""
 
-    def __init__(self, engine: Continuous, where: Number, group: Group) -> None:
+    def __init__(self, engine: Host, where: Number, group: Group) -> None:
         super().__init__(engine, where, group)
         theta = group.theta
         assert theta is not None
@@ -132,7 +131,7 @@ class Compared(Lookup):
             return failure
         return bool(found and found[0])  # a value comparison may be empty
 
-    def take(self, members: Iterable[Member]) -> None:
+    def take(self, members: Iterable[Holder]) -> None:
         members = list(members)
         self._gone += [row for member in members for row in self.rows.get(member, ())]
         super().take(members)
@@ -188,7 +187,7 @@ class Compared(Lookup):
                     break
         return self._reduced(found)
 
-    def drop(self, key: Key, asker: Any) -> None:
-        super().drop(key, asker)
+    def unask(self, key: Key, asker: Any) -> None:
+        super().unask(key, asker)
         if key in self.standing and key not in self.askers:
             self._idle[key] = None

@@ -1,6 +1,6 @@
 """What is kept beside document order: the rows of a unit's members by key (⋈), sorted, or gathered in groups (Γ).
 
-Members say which rows they have; when one is another, its rows are taken out and put in again:
+Holders (records) say which rows they have; when one is another, its rows are taken out and put in again:
 
     rows after = rows before − rows of (looked at ∪ gone ∪ moved) + rows of (looked at ∪ moved)
 
@@ -17,14 +17,13 @@ from xstreamcast.lang import ast
 from xstreamcast.model.atomic import Item
 from xstreamcast.operators.monoid import COUNT
 from xstreamcast.run.continuous.adjust.order import Entry, Sequence
-from xstreamcast.run.continuous.associate.standing import Place, is_within, ordered
+from xstreamcast.run.continuous.associate.standing import ordered
 from xstreamcast.run.units import plan_name
 
 if TYPE_CHECKING:
     from xstreamcast.model.function import Array
     from xstreamcast.plan.algebra import VarName
-    from xstreamcast.run.continuous.associate.mounts import Member
-    from xstreamcast.run.continuous.engine import Continuous
+    from xstreamcast.run.continuous.adjust.host import Holder, Host
     from xstreamcast.run.continuous.related import Number
     from xstreamcast.run.evaluate import Executable
 
@@ -40,15 +39,20 @@ class Part:
         self.outcome = outcome
         self.entry: Entry[int] = Entry(self, len(outcome), key)
 
+    def identity(self) -> tuple[Any, ...]:
+        """What it is known by when its holder's content is sent again; of a group, its keys."""
+        whose = self.member
+        return whose.identity() if hasattr(whose, "identity") else (whose,), self.number
+
 
 class Derived:
     """An operator over the rows of one unit's members. ``touched`` and ``left``: what it has not followed yet."""
 
-    def __init__(self, engine: Continuous, where: Number) -> None:
+    def __init__(self, engine: Host, where: Number) -> None:
         self.engine = engine
         self.where = where
-        self.touched: dict[Member, None] = {}
-        self.left: dict[Member, None] = {}
+        self.touched: dict[Holder, None] = {}
+        self.left: dict[Holder, None] = {}
 
     @property
     def pending(self) -> bool:
@@ -57,20 +61,19 @@ class Derived:
 
     def follow(self) -> None:
         """Take in what has happened to the members."""
-        top = self.engine.live[self.where[0]].top[self.where[1]]
         gone = [member for member in self.left if member not in self.touched]
-        here = [member for member in self.touched if is_within(member.entry, top)]
+        here = [member for member in self.touched if self.engine.is_there(member, self.where)]
         members = [*gone, *self.touched]
         self.touched.clear()
         self.left.clear()
         self.take(members)
         self.put(here)
 
-    def take(self, members: Iterable[Member]) -> None:
+    def take(self, members: Iterable[Holder]) -> None:
         """Take the rows of some members out."""
         raise NotImplementedError
 
-    def put(self, members: Iterable[Member]) -> None:
+    def put(self, members: Iterable[Holder]) -> None:
         """Put the rows of some members in."""
         raise NotImplementedError
 
@@ -87,7 +90,7 @@ class Derived:
 class Ordered(Derived):
     """An operator whose value is a sequence of its own order. ``changed`` and ``removed``: parts, since told."""
 
-    def __init__(self, engine: Continuous, where: Number) -> None:
+    def __init__(self, engine: Host, where: Number) -> None:
         super().__init__(engine, where)
         self.sequence: Sequence[int] = Sequence(COUNT, home=Nobody)
         self.changed: dict[Part, None] = {}
@@ -123,7 +126,7 @@ class Bodied(Ordered):
 
     program: Executable
 
-    def __init__(self, engine: Continuous, where: Number) -> None:
+    def __init__(self, engine: Host, where: Number) -> None:
         super().__init__(engine, where)
         self.dirty: dict[Any, None] = {}
         self.variables: list[VarName] = []
@@ -169,13 +172,8 @@ class Nobody:
         pass
 
 
-def rows_of(member: Member) -> Iterator[tuple[int, list[list[Item]]]]:
+def rows_of(member: Holder) -> Iterator[tuple[int, list[list[Item]]]]:
     """The rows that a member's evaluation gave, as sequences side by side."""
     row: Array
     for number, row in enumerate(member.outcome or ()):
         yield number, list(row.members())
-
-
-def place_of(member: Member, number: int) -> Place:
-    """Where a row of a member stands in the document."""
-    return Place(member.entry, number)

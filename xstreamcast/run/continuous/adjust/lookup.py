@@ -28,15 +28,13 @@ from xstreamcast.model.tree import Node, Tree
 from xstreamcast.model.types import NUMERIC, TEXTUAL
 from xstreamcast.operators.monoid import COUNT, Monoid
 from xstreamcast.plan.algebra import Concat, Group, Reduce
-from xstreamcast.run.continuous.adjust.derived import Derived, place_of, rows_of
+from xstreamcast.run.continuous.adjust.derived import Derived, rows_of
 from xstreamcast.run.continuous.adjust.order import Entry, Sequence
 from xstreamcast.run.continuous.adjust.sums import contribution, monoid_of
-from xstreamcast.run.continuous.associate.standing import Place, path_of
 
 if TYPE_CHECKING:
     from xstreamcast.operators.state import State
-    from xstreamcast.run.continuous.associate.mounts import Member
-    from xstreamcast.run.continuous.engine import Continuous
+    from xstreamcast.run.continuous.adjust.host import Holder, Host, Spot
     from xstreamcast.run.continuous.related import Number
 
 Form = tuple[str, Hashable]
@@ -60,7 +58,7 @@ class Row:
 
     __slots__ = ("entries", "items", "keys", "place", "summary")
 
-    def __init__(self, place: Place, items: list[Item], keys: list[list[Item]]) -> None:
+    def __init__(self, place: Spot, items: list[Item], keys: list[list[Item]]) -> None:
         self.place = place
         self.items = items
         self.keys = keys
@@ -72,23 +70,23 @@ class Row:
 class Lookup(Derived):
     """The value is a function from a value of each key to what the group's rows reduce to."""
 
-    def __init__(self, engine: Continuous, where: Number, group: Group) -> None:
+    def __init__(self, engine: Host, where: Number, group: Group) -> None:
         super().__init__(engine, where)
         self.inner = group.inner
         self.width = len(group.keys)
         self.monoid: Monoid[Any] = monoid_of(group.inner) if isinstance(group.inner, Reduce) else COUNT
         self.groups: dict[Key, Sequence[Any]] = {}
-        self.rows: dict[Member, list[Row]] = {}
+        self.rows: dict[Holder, list[Row]] = {}
         self.kinds: list[Counter[str]] = [Counter() for _ in range(self.width)]
         self.askers: dict[Key, dict[Any, None]] = {}
-        self._failing: dict[Member, None] = {}
+        self._failing: dict[Holder, None] = {}
         self._odd: dict[Row, XStreamError] = {}
         """Rows that cannot be taken into the sums."""
         self._totals: dict[Key, Any] = {}
         self._function: list[Item] = [FunctionItem(None, self.width, self._ask)]
         self._regime: Any = self._now()
         self._epoch: object = None
-        self._given: dict[int, tuple[Place, Tree]] = {}
+        self._given: dict[int, tuple[Spot, Tree]] = {}
         """The trees that the evaluation at hand has been given."""
         self.compared = 0
         """How many rows were compared one by one."""
@@ -124,7 +122,7 @@ class Lookup(Derived):
         group = self.groups.get(key)
         return self.inner.aggregate.summaries.value(0 if group is None else group.total, self._fresh)
 
-    def take(self, members: Iterable[Member]) -> None:
+    def take(self, members: Iterable[Holder]) -> None:
         for member in members:
             self._failing.pop(member, None)
             for row in self.rows.pop(member, ()):
@@ -144,7 +142,7 @@ class Lookup(Derived):
                         if not kinds[kind]:
                             del kinds[kind]
 
-    def put(self, members: Iterable[Member]) -> None:
+    def put(self, members: Iterable[Holder]) -> None:
         for member in members:
             if member in self.engine.failed:
                 self._failing[member] = None
@@ -152,9 +150,9 @@ class Lookup(Derived):
             if made:
                 self.rows[member] = made
 
-    def _row(self, member: Member, number: int, columns: list[list[Item]]) -> Row:
+    def _row(self, member: Holder, number: int, columns: list[list[Item]]) -> Row:
         items, *keys = columns
-        row = Row(place_of(member, number), items, keys)
+        row = Row(member.place(number), items, keys)
         row.summary = self.monoid.zero
         try:
             row.summary = contribution(self.inner, items, self._fresh) if isinstance(self.inner, Reduce) else len(items)
@@ -226,7 +224,7 @@ class Lookup(Derived):
             self.askers.setdefault(key, {})[asker] = None
             self.engine.note(asker, self, key)
 
-    def drop(self, key: Key, asker: Any) -> None:
+    def unask(self, key: Key, asker: Any) -> None:
         """Who asked for a key does so no more."""
         askers = self.askers.get(key)
         if askers is not None:
@@ -235,10 +233,9 @@ class Lookup(Derived):
                 del self.askers[key]
 
     def _fail(self) -> None:
-        top = self.engine.live[self.where[0]].top[self.where[1]]
-        first = self.engine.first_failed(self._failing, self.where, top) if self._failing else None
-        if first is not None:
-            raise self.engine.failed[first]
+        failure = self.engine.first_failure(self._failing, self.where) if self._failing else None
+        if failure is not None:
+            raise failure
 
     def _form(self, column: int, value: Item) -> Form | None:
         """What the rows that equal a value in a column have in common; None: they are compared one by one."""
@@ -304,7 +301,7 @@ class Lookup(Derived):
 
 def in_order(rows: Iterable[Row]) -> list[Row]:
     """Rows in document order: the place of each is looked for once."""
-    return sorted(rows, key=lambda row: (path_of(row.place.entry), row.place.number))
+    return sorted(rows, key=lambda row: row.place.order())
 
 
 def kind_of(key: Item) -> str:

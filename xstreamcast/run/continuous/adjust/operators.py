@@ -19,11 +19,11 @@ from xstreamcast.run.continuous.adjust.windows import Sliding, Tumbling
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.adjust.derived import Derived
-    from xstreamcast.run.continuous.engine import Continuous
+    from xstreamcast.run.continuous.adjust.host import Host
     from xstreamcast.run.continuous.related import Number
 
 
-def operator(engine: Continuous, where: Number) -> Derived | None:
+def operator(engine: Host, where: Number) -> Derived | None:
     """What is kept of a unit beside document order; None: nothing, its sums are all."""
     match engine.unit(where).reduction:
         case Group() as group:

@@ -47,8 +47,7 @@ from xstreamcast.run.continuous.associate.standing import neighbour
 
 if TYPE_CHECKING:
     from xstreamcast.plan.algebra import Group
-    from xstreamcast.run.continuous.associate.mounts import Member
-    from xstreamcast.run.continuous.engine import Asker, Continuous
+    from xstreamcast.run.continuous.adjust.host import Asker, Holder, Host
     from xstreamcast.run.continuous.related import Number
 
 EXACT: Final = "exact"
@@ -62,7 +61,7 @@ Bound = tuple[str, Any]
 class Ranged(Lookup):
     """A look-up whose last argument bounds the last key."""
 
-    def __init__(self, engine: Continuous, where: Number, group: Group) -> None:
+    def __init__(self, engine: Host, where: Number, group: Group) -> None:
         self._exact: Counter[bool] = Counter()
         """How many keys are exact numbers, and how many are not."""
         super().__init__(engine, where, group)
@@ -139,7 +138,7 @@ class Ranged(Lookup):
         entry = None if group is None else group.first_after(lambda _: False)
         return None if entry is None else entry.key
 
-    def take(self, members: Iterable[Member]) -> None:
+    def take(self, members: Iterable[Holder]) -> None:
         members = list(members)
         for row in [row for member in members for row in self.rows.get(member, ())]:
             self._exact.subtract(map(_is_exact, row.keys[-1]))
@@ -247,13 +246,13 @@ class Ranged(Lookup):
             self._asked.setdefault((key, asker), []).append(entry)
         self._note(key)
 
-    def drop(self, key: Key, asker: Any) -> None:
+    def unask(self, key: Key, asker: Any) -> None:
         for entry in self._asked.pop((key, asker), ()):
             bounds = self._bounds[key]
             bounds.remove(entry)
             if not bounds.total:
                 del self._bounds[key]
-        super().drop(key, asker)
+        super().unask(key, asker)
 
 
 def _is_exact(value: Item) -> bool:

@@ -20,22 +20,22 @@ from xstreamcast.model.atomic import Item
 from xstreamcast.operators.monoid import COUNT
 from xstreamcast.plan.algebra import Rank
 from xstreamcast.run.continuous.adjust.collect import Sorting, specs_of
-from xstreamcast.run.continuous.adjust.derived import Bodied, Nobody, Part, place_of, rows_of
+from xstreamcast.run.continuous.adjust.derived import Bodied, Nobody, Part, rows_of
 from xstreamcast.run.continuous.adjust.order import Backward, Entry, Sequence
 from xstreamcast.run.continuous.associate.standing import neighbour
 
 if TYPE_CHECKING:
-    from xstreamcast.run.continuous.associate.mounts import Member
-    from xstreamcast.run.continuous.engine import Continuous
+    from xstreamcast.run.continuous.adjust.host import Holder, Host
     from xstreamcast.run.continuous.related import Number
 
 
 class Row:
-    """A tuple: the values of its columns; what is shown of it, and the number it had then."""
+    """A tuple: the values of its columns (None: to be asked for again); what is shown of it, and the number it had
+    then."""
 
     __slots__ = ("columns", "entry", "key", "member", "number", "part", "position")
 
-    def __init__(self, member: Member, number: int, columns: list[list[Item]], key: Any) -> None:
+    def __init__(self, member: Holder, number: int, columns: list[list[Item]] | None, key: Any) -> None:
         self.member = member
         self.number = number
         self.columns = columns
@@ -48,15 +48,17 @@ class Row:
 class Ranked(Bodied):
     """The rows of all members by number."""
 
-    def __init__(self, engine: Continuous, where: Number, rank: Rank) -> None:
+    def __init__(self, engine: Host, where: Number, rank: Rank) -> None:
         super().__init__(engine, where)
         self.rank = rank
         self.sorting = Sorting(specs_of(rank.keys, engine.static))
         self.order: Sequence[int] = Sequence(COUNT, home=Nobody)
-        self.rows: dict[Member, list[Row]] = {}
+        self.rows: dict[Holder, list[Row]] = {}
         self._come: dict[Row, None] = {}
         self._behind: dict[Row, None] = {}
         """Rows that stood just behind one that has gone."""
+        self._read: list[Row] = []
+        """Rows whose columns are there until all has been followed."""
         body = rank.body
         same = isinstance(body, ast.VarRef) and body.name.expanded in rank.columns
         self.column = rank.columns.index(body.name.expanded) if same and isinstance(body, ast.VarRef) else None
@@ -71,17 +73,16 @@ class Ranked(Bodied):
         self._leave_out(first, last)
         done = self._let_in(first, last)
         again, self.dirty = self.dirty, {}
-        for row in again:
-            if row.part is not None and row not in done:
-                done[row] = None
-                self._hide(row)
-                self._show(row, self._number(row))
+        self._show_again([(self._number(row), row) for row in again if row.part is not None and row not in done], done)
         if self.rank.position is not None:
             self._renumber(first, last, done)
+        for row in (*self._come, *self._read) if self.engine.asks_again else ():
+            row.columns = None
         self._come.clear()
         self._behind.clear()
+        self._read.clear()
 
-    def take(self, members: Iterable[Member]) -> None:
+    def take(self, members: Iterable[Holder]) -> None:
         for member in members:
             self.faults.pop(member, None)
             for row in self.rows.pop(member, ()):
@@ -95,13 +96,13 @@ class Ranked(Bodied):
                 self.order.remove(row.entry)
                 self._hide(row)
 
-    def put(self, members: Iterable[Member]) -> None:
+    def put(self, members: Iterable[Holder]) -> None:
         width = len(self.rank.keys)
         for member in members:
             made = []
             for number, values in rows_of(member):
                 try:
-                    key = self.sorting.key(values[:width], place_of(member, number))
+                    key = self.sorting.key(values[:width], member.place(number))
                 except XStreamError as failure:
                     self.faults[member] = failure
                     continue
@@ -135,16 +136,31 @@ class Ranked(Bodied):
         done: dict[Row, None] = {}
         low, high = self._end(0), self._end(-1)
         if low is None or high is None:
-            for number, row in self._from(first, last):
-                done[row] = None
-                self._show(row, number)
+            self._show_again(list(self._from(first, last)), done)
             return done
         begin, end = self._number(low), self._number(high)
         inner = [(number, row) for row in self._come if begin < (number := self._number(row)) < end]
-        for number, row in (*self._from(first, begin - 1), *inner, *self._from(end + 1, last)):
-            done[row] = None
-            self._show(row, number)
+        self._show_again([*self._from(first, begin - 1), *inner, *self._from(end + 1, last)], done)
         return done
+
+    def _show_again(self, some: list[tuple[int, Row]], done: dict[Row, None]) -> None:
+        """Some rows are shown, or shown with other numbers."""
+        self._fetch([row for _, row in some])
+        for number, row in some:
+            done[row] = None
+            if row.part is not None:
+                self._hide(row)
+            self._show(row, number)
+
+    def _fetch(self, rows: list[Row]) -> None:
+        """The columns of some rows are wanted."""
+        missing = [row for row in rows if row.columns is None]
+        if missing:
+            width = len(self.rank.keys)
+            found = self.engine.rows_again(self.where, list(dict.fromkeys([row.member for row in missing])))
+            for row in missing:
+                row.columns = found[row.member][row.number][width:]
+            self._read += missing
 
     def _renumber(self, first: int, last: int, done: dict[Row, None]) -> None:
         """Rows behind what has come or gone, as far as their numbers are others."""
@@ -152,13 +168,14 @@ class Ranked(Bodied):
         for start in sorted(max(self._number(row), first) for row in (*self._come, *self._behind)):
             if start <= reached:
                 continue
+            others: list[tuple[int, Row]] = []
             for number, row in self._from(start, last):
                 reached = number
                 if row not in done:
                     if row.position == number:
                         break
-                    self._hide(row)
-                    self._show(row, number)
+                    others.append((number, row))
+            self._show_again(others, done)
 
     def _number(self, row: Row) -> int:
         return self.order.before(row.entry) + 1
@@ -207,6 +224,7 @@ class Ranked(Bodied):
         self.insert(row.part)
 
     def _items(self, row: Row) -> list[Item]:
+        assert row.columns is not None
         if self.column is not None:
             return row.columns[self.column]
         values = row.columns if self.rank.position is None else [*row.columns, [row.position]]

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.atomic import Item
 from xstreamcast.operators.monoid import COUNT
-from xstreamcast.run.continuous.adjust.derived import Derived, Nobody, place_of
+from xstreamcast.run.continuous.adjust.derived import Derived, Nobody
 from xstreamcast.run.continuous.adjust.order import Entry, Sequence
 from xstreamcast.run.continuous.associate.standing import neighbour
 from xstreamcast.run.reductions import Folded
 
 if TYPE_CHECKING:
-    from xstreamcast.run.continuous.associate.mounts import Member
-    from xstreamcast.run.continuous.engine import Continuous
+    from xstreamcast.run.continuous.adjust.host import Holder, Host
     from xstreamcast.run.continuous.related import Number
 
 
@@ -40,17 +39,17 @@ class _Step:
 class Replayed(Derived):
     """A fold from the left that is no aggregate."""
 
-    def __init__(self, engine: Continuous, where: Number) -> None:
+    def __init__(self, engine: Host, where: Number) -> None:
         super().__init__(engine, where)
         self.order: Sequence[int] = Sequence(COUNT, home=Nobody)
-        self.steps: dict[Member, _Step] = {}
+        self.steps: dict[Holder, _Step] = {}
         self._from: dict[_Step, None] = {}
         """Those whose accumulator may be another."""
         self._state: Folded | XStreamError = self._fresh()
         self.replayed = 0
         """How many members were gone through again."""
 
-    def take(self, members: Iterable[Member]) -> None:
+    def take(self, members: Iterable[Holder]) -> None:
         for member in members:
             step = self.steps.pop(member, None)
             if step is not None:
@@ -60,11 +59,11 @@ class Replayed(Derived):
                 self._from.pop(step, None)
                 self.order.remove(step.entry)
 
-    def put(self, members: Iterable[Member]) -> None:
+    def put(self, members: Iterable[Holder]) -> None:
         for member in members:
             if member.outcome:
                 step = self.steps[member] = _Step(member.outcome)
-                step.entry = self.order.insert_sorted(Entry(step, 1, place_of(member, 0)))
+                step.entry = self.order.insert_sorted(Entry(step, 1, member.place(0)))
                 self._from[step] = None
 
     def follow(self) -> None:

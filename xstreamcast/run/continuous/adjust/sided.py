@@ -19,15 +19,14 @@ from xstreamcast.run.continuous.adjust.order import Entry, Sequence
 from xstreamcast.run.continuous.adjust.ranked import Ranked, Row
 
 if TYPE_CHECKING:
-    from xstreamcast.run.continuous.associate.mounts import Member
-    from xstreamcast.run.continuous.engine import Continuous
+    from xstreamcast.run.continuous.adjust.host import Holder, Host
     from xstreamcast.run.continuous.related import Number
 
 
 class Sided(Ranked):
     """Rows by where they stand among those whose first column is true."""
 
-    def __init__(self, engine: Continuous, where: Number, rank: Rank) -> None:
+    def __init__(self, engine: Host, where: Number, rank: Rank) -> None:
         super().__init__(engine, where, rank)
         assert rank.mark is not None
         self.mark = rank.mark
@@ -46,7 +45,7 @@ class Sided(Ranked):
         self._come.clear()
         self._behind.clear()
 
-    def take(self, members: Iterable[Member]) -> None:
+    def take(self, members: Iterable[Holder]) -> None:
         members = list(members)
         for row in [row for member in members for row in self.rows.get(member, ())]:
             entry = self._entries.pop(row, None)
@@ -56,10 +55,11 @@ class Sided(Ranked):
                 self.amounts.remove(self._amounts.pop(row))
         super().take(members)
 
-    def put(self, members: Iterable[Member]) -> None:
+    def put(self, members: Iterable[Holder]) -> None:
         members = list(members)
         super().put(members)
         for row in [row for member in members for row in self.rows.get(member, ())]:
+            assert row.columns is not None
             if row.columns[0][0]:
                 self._entries[row] = self.marks.insert_sorted(Entry(row, 1, row.key))
             if self._sums:

@@ -15,38 +15,37 @@ from xstreamcast.model.atomic import Item
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.model.tree import Node
 from xstreamcast.operators.monoid import COUNT
-from xstreamcast.run.continuous.adjust.derived import Derived, place_of
+from xstreamcast.run.continuous.adjust.derived import Derived
 from xstreamcast.run.continuous.adjust.order import Entry, Sequence
 from xstreamcast.run.continuous.associate.standing import ordered
 from xstreamcast.run.temporal import lifespan, project, timed
 
 if TYPE_CHECKING:
     from xstreamcast.plan.algebra import Versions
-    from xstreamcast.run.continuous.associate.mounts import Member
-    from xstreamcast.run.continuous.engine import Continuous
+    from xstreamcast.run.continuous.adjust.host import Holder, Host
     from xstreamcast.run.continuous.related import Number
 
 
 class Numbered(Derived):
     """The items of a unit by their numbers as versions."""
 
-    def __init__(self, engine: Continuous, where: Number, versions: Versions) -> None:
+    def __init__(self, engine: Host, where: Number, versions: Versions) -> None:
         super().__init__(engine, where)
         self.versions = versions
         self._timed: Sequence[int] = Sequence(COUNT)
         self._others: Sequence[int] = Sequence(COUNT)
-        self._entries: dict[Member, list[Entry[int]]] = {}
+        self._entries: dict[Holder, list[Entry[int]]] = {}
 
-    def take(self, members: Iterable[Member]) -> None:
+    def take(self, members: Iterable[Holder]) -> None:
         for member in members:
             for entry in self._entries.pop(member, ()):
                 entry.sequence.remove(entry)
 
-    def put(self, members: Iterable[Member]) -> None:
+    def put(self, members: Iterable[Holder]) -> None:
         for member in members:
             made: list[Entry[int]] = []
             for number, item in enumerate(member.outcome or ()):
-                place = place_of(member, number)
+                place = member.place(number)
                 if isinstance(item, Node) and timed(item):
                     made.append(self._timed.insert_sorted(Entry(item, 1, (lifespan(item).begin, place))))
                 else:

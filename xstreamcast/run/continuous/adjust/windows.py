@@ -21,15 +21,14 @@ from xstreamcast.model.namespaces import FN
 from xstreamcast.operators.monoid import COUNT
 from xstreamcast.plan.algebra import Windows
 from xstreamcast.plan.passes.variables import free
-from xstreamcast.run.continuous.adjust.derived import Bodied, Nobody, Part, place_of, rows_of
+from xstreamcast.run.continuous.adjust.derived import Bodied, Nobody, Part, rows_of
 from xstreamcast.run.continuous.adjust.order import Entry, Sequence
 from xstreamcast.run.continuous.associate.standing import neighbour, ordered
 from xstreamcast.run.units import plan_name
 
 if TYPE_CHECKING:
     from xstreamcast.plan.algebra import VarName
-    from xstreamcast.run.continuous.associate.mounts import Member
-    from xstreamcast.run.continuous.engine import Continuous
+    from xstreamcast.run.continuous.adjust.host import Holder, Host
     from xstreamcast.run.continuous.related import Number
     from xstreamcast.run.evaluate import Executable
 
@@ -42,11 +41,11 @@ class _Row:
 
     __slots__ = ("after", "before", "entry", "items", "member", "number", "position", "started", "within")
 
-    def __init__(self, member: Member, number: int, items: list[Item]) -> None:
+    def __init__(self, member: Holder, number: int, items: list[Item]) -> None:
         self.member = member
         self.number = number
         self.items = items
-        self.entry: Entry[int] = Entry(self, 1, place_of(member, number))
+        self.entry: Entry[int] = Entry(self, 1, member.place(number))
         self.started: _Window | None = None
         self.within: dict[_Window, None] = {}
         self.before: _Window | None = _NOT_SEEN
@@ -73,11 +72,11 @@ class Windowed(Bodied, ABC):
     """The windows of the rows of all members. ``looks``: rows that must look again; ``stirred``: windows that are, or
     may be, others, with how many of their rows look again or are gone."""
 
-    def __init__(self, engine: Continuous, where: Number, windows: Windows) -> None:
+    def __init__(self, engine: Host, where: Number, windows: Windows) -> None:
         super().__init__(engine, where)
         self.windows = windows
         self.order: Sequence[int] = Sequence(COUNT, home=Nobody)
-        self.rows: dict[Member, list[_Row]] = {}
+        self.rows: dict[Holder, list[_Row]] = {}
         self.looks: dict[_Row, None] = {}
         self.stirred: dict[_Window, int] = {}
         self._roles: dict[VarName, tuple[bool, str]] = {}
@@ -115,7 +114,7 @@ class Windowed(Bodied, ABC):
             if window.first is not None and window.first.started is window:
                 self._show(window)
 
-    def take(self, members: Iterable[Member]) -> None:
+    def take(self, members: Iterable[Holder]) -> None:
         for member in members:
             for row in self.rows.pop(member, ()):
                 for beside in _beside(row):
@@ -128,7 +127,7 @@ class Windowed(Bodied, ABC):
                     self.drop(row.started)
                 self.order.remove(row.entry)
 
-    def put(self, members: Iterable[Member]) -> None:
+    def put(self, members: Iterable[Holder]) -> None:
         for member in members:
             made = [_Row(member, number, values[0]) for number, values in rows_of(member)]
             for row in made:

@@ -14,6 +14,7 @@ from xstreamcast.model.depth import MOUNTED, deepest, too_deep
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, intern, name_uri
 from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.time import Interval, format_instant
+from xstreamcast.run.continuous.associate.standing import Place
 from xstreamcast.run.temporal import VT_FROM, VT_TO
 
 if TYPE_CHECKING:
@@ -98,6 +99,14 @@ class Member:
         self.inner: dict[int, Sequence[Any]] | None = None
         self.asleep = False
         self.twin: Member | None = None
+
+    def place(self, number: Any) -> Place:
+        """The place of one of its rows."""
+        return Place(self.entry, number)
+
+    def identity(self) -> tuple[Any, ...]:
+        """What it is known by when its content is sent again: where it stands, by hole ids and times."""
+        return self.unit, self.entry.key[1], *holes_around(self.mount)
 
 
 class Nested:

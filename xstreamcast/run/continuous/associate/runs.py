@@ -121,7 +121,7 @@ class Run:
         return [place.places[self.unit] for place in places]
 
     def identity(self, at: int) -> Identity:
-        """What the member of a hole is known by, as :func:`~xstreamcast.run.continuous.journal.identity` has it."""
+        """What the member of a hole is known by, as that itself has it."""
         number = self.numbers[at]
         return _identity(self.unit, number, self.runs.region(number), self.mount, self.runs.live.now)
 
@@ -154,6 +154,10 @@ class Fragment(NamedTuple):
         """Its items."""
         found: list[Item] = self.run.outcomes[self.at]
         return found
+
+    def identity(self) -> Identity:
+        """What it is known by when its content is sent again."""
+        return self.run.identity(self.at)
 
 
 class Runs:

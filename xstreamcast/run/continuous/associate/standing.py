@@ -50,6 +50,14 @@ class Place:
             return bool(self.number < other.number)
         return path_of(self.entry) < path_of(other.entry)
 
+    def order(self) -> tuple[list[int], Any]:
+        """What orders it among others, as long as nothing moves."""
+        return path_of(self.entry), self.number
+
+    def within(self, number: int) -> Place:
+        """The place of a part of the row."""
+        return Place(self.entry, (self.number, number))
+
 
 def neighbour(entry: Entry[Any], step: int) -> Entry[Any] | None:
     """The entry just behind another in its sequence (``step`` 1), or just before it (−1)."""

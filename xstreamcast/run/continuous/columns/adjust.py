@@ -48,6 +48,16 @@ class Adjusted(ABC):
         """What is different has been told."""
         return
 
+    @property
+    def pending(self) -> bool:
+        """Whether something is to be settled though no fragment is different."""
+        return False
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether all fragments must be looked at again, for they stand in another order."""
+        return False
+
     def settle(self) -> None:
         """All fragments that are different have been put, or dropped."""
         return

@@ -8,7 +8,7 @@ not outlive its batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -17,14 +17,25 @@ import numpy as np
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
-from xstreamcast.plan.algebra import Concat, Gather, Group, Reduce, Sort, Unit
+from xstreamcast.plan.algebra import Concat, Gather, Group, Reduce, Sort, Unit, in_parts
 from xstreamcast.plan.decompose.splices import splices
+from xstreamcast.run.continuous.adjust.derived import Bodied, Ordered
+from xstreamcast.run.continuous.adjust.lookup import Lookup
 from xstreamcast.run.continuous.columns.adjust import Adjusted, Contributions, Framed, Reduced, Told
 from xstreamcast.run.continuous.columns.followed import Followed
-from xstreamcast.run.continuous.columns.joined import Joined, check_group
+from xstreamcast.run.continuous.columns.joined import Joined, is_by_texts
 from xstreamcast.run.continuous.columns.keyed import GatheredRows, Keyed, SortedRows
 from xstreamcast.run.continuous.columns.layout import FILLINGS, TSID
-from xstreamcast.run.continuous.columns.roles import Refused, Roles, check_plan, check_unit, roles_of
+from xstreamcast.run.continuous.columns.operated import Operated
+from xstreamcast.run.continuous.columns.roles import (
+    Refused,
+    Roles,
+    check_plan,
+    check_unit,
+    is_accumulated,
+    roles_of,
+    sums_up,
+)
 from xstreamcast.run.continuous.related import Number, Related
 from xstreamcast.run.continuous.time.horizon import Timing
 from xstreamcast.run.reductions import state_of
@@ -32,15 +43,19 @@ from xstreamcast.run.temporal import moment_at
 from xstreamcast.run.units import value_type
 
 if TYPE_CHECKING:
+    from xstreamcast.errors import XStreamError
     from xstreamcast.lang.context import StaticContext
     from xstreamcast.model.atomic import Item
     from xstreamcast.model.structure import Structure
     from xstreamcast.model.time import Instant
     from xstreamcast.operators.state import State
     from xstreamcast.plan.algebra import Plan, Reduction
+    from xstreamcast.run.continuous.adjust.derived import Part
+    from xstreamcast.run.continuous.adjust.host import Asker
+    from xstreamcast.run.continuous.adjust.order import Sequence
     from xstreamcast.run.continuous.associate.route import Route
     from xstreamcast.run.continuous.columns.alike import TwinProgram
-    from xstreamcast.run.continuous.columns.shelf import KeyedRows, Rows
+    from xstreamcast.run.continuous.columns.shelf import KeyedRows, Parts, Rows
     from xstreamcast.run.continuous.columns.table import RegionTable
     from xstreamcast.run.continuous.display.shelf import Numbers
     from xstreamcast.run.evaluate import Executable
@@ -94,7 +109,6 @@ class Columnar(Related):
         self.stale: set[Number] = set(self.needs)
         self.bound: set[Number] = set()
         self.redone = False
-        self.evaluated = 0
         self.values: dict[Number, list[Item]] = {}
         self.moved = True
         """Whether something has been looked at since that was last asked for."""
@@ -107,16 +121,14 @@ class Columnar(Related):
             self._join()
         self.turns = sorted(self.turn, key=lambda where: (self.turn[where], where))
         for where, followed in self.units.items():
-            followed.asks = list(self._joined(where))
-            if isinstance(followed.made, Joined):
-                self.evaluation.give(followed.unit.variable, followed.made.function, single=True)
+            followed.asks = any(self._is_lookup(need) for need in self.reads.get(where, ()))
+            if self._is_lookup(where):
+                self.evaluation.give(followed.unit.variable, followed.value(), single=True)
 
-    def _joined(self, where: Number) -> Iterator[Joined]:
-        """The joins that a unit looks rows up in."""
-        for need in self.needs.get(where, ()):
-            made = self.units[need].made
-            if isinstance(made, Joined):
-                yield made
+    def _is_lookup(self, where: Number) -> bool:
+        """Whether a unit is one that others look rows up in."""
+        made = self.units[where].made
+        return isinstance(made, Joined) or (isinstance(made, Operated) and isinstance(made.operator, Lookup))
 
     def _contributions(self, code: UnitCode) -> Contributions:
         reduction = code.unit.reduction
@@ -139,26 +151,24 @@ class Columnar(Related):
             inside = route.inside(number)
             check_unit(unit, [route.units[inner] for inner in inside])
             self._check_needs(unit, inside)
-            if isinstance(unit.reduction, Gather) and self.timing.may_look(unit.reduction.body):
-                raise Refused("groups look at the clock")
             if isinstance(unit.reduction, Group):
                 self._check_joined(unit)
-            elif not isinstance(unit.reduction, Reduce) and (not self._is_told(unit) or route.copies_holes(number)):
-                raise Refused("items are read, or copied with holes in them")
+            elif isinstance(unit.reduction, Concat | Sort) and route.copies_holes(number):
+                raise Refused("items are copied with holes in them")
             self.units[name, number] = self._followed(name, number, roles)
             for inner in inside:
                 self.units[name, inner] = self._followed(name, inner, roles)
 
     def _check_needs(self, unit: Unit, inside: Iterable[int]) -> None:
-        """Raise if a unit reads the value of another one, unless that is a join."""
+        """Raise if a unit reads the nodes of another one."""
         units = [one for passed in self.plan.passes for one in passed.units if one.variable in unit.needs]
-        if any(not isinstance(one.reduction, Group) for one in units) or (units and tuple(inside)):
-            raise Refused("a loop reads the value of another one")
+        if any(not isinstance(one.reduction, Group | Reduce) for one in units):
+            raise Refused("a loop reads the items of another one")
+        if units and tuple(inside):
+            raise Refused("a loop with loops inside reads the value of another one")
 
     def _check_joined(self, unit: Unit) -> None:
         """Raise if it is asked for rows by others than units."""
-        assert isinstance(unit.reduction, Group)
-        check_group(unit.reduction)
         parts = [part for part in self.plan.output if not isinstance(part, Unit)]
         if any(isinstance(e, ast.VarRef) and e.name.expanded == unit.variable for p in parts for e in descendants(p)):
             raise Refused("a join is part of what stands around loops")
@@ -183,22 +193,26 @@ class Columnar(Related):
     def adjusted(self, name: str, number: int) -> Adjusted:
         """What is kept of the fragments of a unit, before any has been evaluated."""
         table, code = self.tables[name], self.codes[name][number]
+        is_told = in_parts(code.unit.reduction) and self._is_told(code.unit)
         match code.unit.reduction:
-            case Concat():
+            case Concat() if is_told:
                 return Told(table)
-            case Sort() as sort:
+            case Sort(chosen=None) as sort if is_told:
                 return SortedRows(table, sort, self.static)
-            case Group() as group:
-                return Joined(table, group, partial(self.state, code, group.inner))
-            case Gather() as gather:
+            case Group() as group if is_by_texts(group):
+                return Joined(self, table, group, partial(self.state, code, group.inner))
+            case Gather() as gather if is_told and sums_up(gather) and not self.timing.may_look(gather.body):
                 return GatheredRows(table, gather, self.static, code, self.evaluation)
-        return Reduced(self._contributions(code))
+            case Reduce() as reduce if is_accumulated(reduce):
+                return Reduced(self._contributions(code))
+        return Operated(self, (name, number), table, is_told)
 
     def twin(self, programs: Mapping[Number, TwinProgram]) -> Columnar:
         """The engine of a query that differs in constants, which others evaluate."""
         made = copy(self)
         made.stale, made.bound, made.values = set(self.needs), set(), {}
         made.redone, made.evaluated, made.moved, made._due = False, 0, True, {}
+        made.asking, made.asked, made.failed = None, {}, {}
         made.units = {where: followed.twin(made, programs[where]) for where, followed in self.units.items()}
         return made
 
@@ -243,25 +257,34 @@ class Columnar(Related):
         due = self.timing.tick(now)
         if self.timing.coarse:
             self.evaluation.forget_prolog()
-            for where, followed in self.units.items():
-                self._due[where] = dict.fromkeys(followed.table.evaluated_for(followed.bit).tolist())
+            for where in self.units:
+                self._look_again(where)
             self.redone = True
             return
         for owner in due:
             if isinstance(owner, tuple):
-                where, n = owner
-                self._due.setdefault(where, {})[n] = None
+                self.wake(owner)
             else:
                 self.redone = True
+
+    def wake(self, asker: Asker) -> None:
+        """Somebody must look again: a fragment, or a row of an operator that evaluates bodies."""
+        home, who = asker
+        if isinstance(home, Bodied):
+            home.dirty[who] = None
+            self._due.setdefault(home.where, {})
+        else:
+            self._due.setdefault(home, {})[who] = None
 
     def look_at(self, found: Mapping[str, Dirty]) -> None:
         """Evaluate those of some nodes of each stream that are marked for its units, and drop those that are gone;
         then those that have looked up what is different by that."""
-        woken, self._due = self._due, {}
         self.moved = True
         for where in self.turns:
             followed = self.units[where]
-            some, there = _with(*self.marked(where, found), woken.pop(where, {}))
+            if followed.made.has_moved:
+                self._look_again(where)
+            some, there = _with(*self.marked(where, found), self._due.pop(where, {}))
             if followed.inside:
                 gone = set(some[~there].tolist())
                 frames = dict.fromkeys(some.tolist())
@@ -271,13 +294,31 @@ class Columnar(Related):
                 gone.update(every[~alive].tolist())
                 if frames:
                     followed.look_at_frames([n for n in frames if n not in gone], [n for n in frames if n in gone])
-                    self.stale.add(where)
+                    self.looked_at(where)
             elif len(some):
                 followed.look_at(some, there)
                 self.looked_at(where)
-            if isinstance(followed.made, Joined):
-                for unit, n in followed.made.woken():
-                    woken.setdefault(unit, {})[n] = None
+            if followed.made.pending:
+                self.looked_at(where)
+            if self.readers[where] and where in self.stale and not self._is_lookup(where):
+                self._refresh(where)
+
+    def _look_again(self, where: Number) -> None:
+        """All fragments of a unit look again."""
+        followed = self.units[where]
+        self._due.setdefault(where, {}).update(dict.fromkeys(followed.table.evaluated_for(followed.bit).tolist()))
+        made = followed.made
+        if isinstance(made, Operated) and isinstance(made.operator, Bodied):
+            made.operator.again()
+
+    def _refresh(self, where: Number) -> None:
+        """Bind the value of a unit for those who read it, who look again if it is another."""
+        self.stale.discard(where)
+        before = self.values.get(where)
+        self._bind(where)
+        if before != self.values[where]:
+            for reader in self.readers[where]:
+                self._look_again(reader)
 
     def marked(self, where: Number, found: Mapping[str, Dirty]) -> tuple[Longs, Any]:
         """The nodes that a unit must look at, and which of them are there."""
@@ -347,21 +388,71 @@ class Columnar(Related):
         for followed in self.units.values():
             followed.made.forget()
 
-    def shelf(self, path: str, numbers: Numbers, where: Number) -> Rows | KeyedRows:
+    def shelf(self, path: str, numbers: Numbers, where: Number) -> Rows | KeyedRows | Parts:
         """The rows of a unit as regions of the answer."""
-        from xstreamcast.run.continuous.columns.shelf import KeyedRows, Rows
+        from xstreamcast.run.continuous.columns.shelf import KeyedRows, Parts, Rows
 
         made = self.units[where].made
         if isinstance(made, Keyed):
             return KeyedRows(path, numbers, self, where, made)
+        if isinstance(made, Operated):
+            return Parts(path, numbers, self, where, made)
         assert isinstance(made, Told)
         return Rows(path, numbers, self, where, made)
 
     def count(self, where: Number) -> int:
         """How many items a unit has."""
         made = self.units[where].made
+        if isinstance(made, Operated):
+            return self.sequence(where).total
         assert isinstance(made, Told | Keyed)
         return made.items
+
+    # ---------------------------------------------------------------------------------------------- operators
+
+    asks_again: ClassVar[bool] = True
+
+    def is_there(self, holder: Any, where: Number) -> bool:
+        """Whether a fragment is in the document."""
+        return bool(holder.there)
+
+    def first_failure(self, holders: Iterable[Any], where: Number) -> XStreamError | None:
+        """Of fragments that have failed the error of the first one in the document."""
+        first = min(holders, key=lambda held: held.label, default=None)
+        return None if first is None else self.failed[first]
+
+    def rows_again(self, where: Number, holders: list[Any]) -> dict[Any, list[list[list[Item]]]]:
+        """The rows of some fragments, evaluated again."""
+        followed = self.units[where]
+        made = followed.made
+        assert isinstance(made, Operated)
+        asking, self.asking = self.asking, None
+        outer = self.timing.horizon.begin()
+        found = followed.outcomes_again(np.array([held.n for held in holders], np.int64))
+        self.timing.horizon.end(outer)
+        self.asking = asking
+        return {held: made.rows(found[held.n]) for held in holders}
+
+    def sequence(self, where: Number) -> Sequence[int]:
+        """The rows of an operator in its order."""
+        made = self.units[where].made
+        assert isinstance(made, Operated)
+        assert isinstance(made.operator, Ordered)
+        return made.operator.sequence
+
+    def touched(self, where: Number) -> Iterable[Part]:
+        """The rows of an operator that are new."""
+        made = self.units[where].made
+        assert isinstance(made, Operated)
+        assert isinstance(made.operator, Ordered)
+        return made.operator.changed
+
+    def departed(self, where: Number) -> Iterable[Part]:
+        """The rows of an operator that are there no more."""
+        made = self.units[where].made
+        assert isinstance(made, Operated)
+        assert isinstance(made.operator, Ordered)
+        return made.operator.removed
 
     def members(self, where: Number) -> int:
         """How many fragments have an outcome for a unit."""

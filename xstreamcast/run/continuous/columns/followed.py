@@ -11,9 +11,11 @@ import numpy as np
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.names import ELEMENT, name_local
 from xstreamcast.plan.algebra import Reduce
+from xstreamcast.run.continuous.adjust.lookup import Lookup
 from xstreamcast.run.continuous.columns.adjust import Adjusted, Framed, Summed, Told
 from xstreamcast.run.continuous.columns.joined import Joined
 from xstreamcast.run.continuous.columns.keyed import Keyed
+from xstreamcast.run.continuous.columns.operated import Operated
 from xstreamcast.run.continuous.columns.roles import Refused
 from xstreamcast.run.continuous.columns.rows import Batch, FrameProgram, RowProgram
 from xstreamcast.run.continuous.time.horizon import shows_items
@@ -40,13 +42,11 @@ class Looking:
 
     def begins(self, number: int) -> None:
         self.owner = self.followed.where, self.few[number]
-        for join in self.followed.asks:
-            join.asking = self.owner
+        self.asked = self.followed.engine.ask_for(self.owner)
         self.outer = self.timing.horizon.begin()
 
     def ends(self, outcome: Outcome) -> None:
-        for join in self.followed.asks:
-            join.asking = None
+        self.followed.engine.asking = self.asked
         seen = outcome if self.shows and not isinstance(outcome, XStreamError) else ()
         self.timing.done(self.owner, self.outer, seen)
 
@@ -74,8 +74,8 @@ class Followed:
         self.engine, self.name, self.unit, self.code, self.bit = engine, name, unit, code, bit
         self.made, self.home, self.frame, self.outer = made, home, frame, outer
         self.where: Number = name, number
-        self.asks: list[Joined] = []
-        """The joins that it looks rows up in."""
+        self.asks = False
+        """Whether it looks rows up in joins."""
         body = () if unit.nest is None else (unit.nest.body,)
         self.timely = engine.timing.may_look(unit.items, *body)
         self.table = engine.tables[name]
@@ -84,7 +84,10 @@ class Followed:
         around = None
         if outer is not None and frame is not None:
             around = len(self.roles.above[frame])
+        if around is not None or isinstance(made, Joined | Operated):
             self._own = FrameProgram(code, engine.evaluation, [unit.root], unit.items)
+        if isinstance(made, Joined):
+            made.evaluate = self._outcomes_apart
         self.program: RowProgram | TwinProgram = RowProgram(code, engine.evaluation, around)
         if self.inside:
             assert unit.nest is not None
@@ -122,15 +125,35 @@ class Followed:
         if not len(some):
             return
         self.let_go(some[~there].tolist())
-        for join in self.asks:
-            for n in some.tolist():
-                join.forget_asker((self.where, n))
         for few, tag, batch in self.batches(some[there]):
             if self.outer is not None and tag == self.frame:
                 found = self._own.outcomes([(batch.node(k),) for k in range(len(few))], self._observer(few))
+            elif isinstance(self.made, Operated) and self.made.apart:
+                found = self._own.outcomes([(batch.alone(k).root,) for k in range(len(few))], self._observer(few))
             else:
                 found = self.program.outcomes(batch, tag in self.home, self._observer(few))
             self._take(few, tag, found)
+
+    def _outcomes_apart(self, nodes: list[int]) -> list[Outcome]:
+        """The outcomes of fragments, each in a document of its own."""
+        found: dict[int, Outcome] = {}
+        for few, _, batch in self.batches(np.array(nodes, np.int64)):
+            roots = [(batch.alone(k).root,) for k in range(len(few))]
+            found.update(zip(few.tolist(), self._own.outcomes(roots), strict=True))
+        return [found[n] for n in nodes]
+
+    def outcomes_again(self, some: Longs) -> dict[int, Outcome]:
+        """The outcomes of fragments, evaluated again."""
+        found: dict[int, Outcome] = {}
+        for few, tag, batch in self.batches(some) if len(some) else ():
+            if self.inside:
+                outcomes = self._body.outcomes(self._arguments(few, batch)[0])
+            elif isinstance(self.made, Operated) and self.made.apart:
+                outcomes = self._own.outcomes([(batch.alone(k).root,) for k in range(len(few))])
+            else:
+                outcomes = self.program.outcomes(batch, tag in self.home)
+            found.update(zip(few.tolist(), outcomes, strict=True))
+        return found
 
     def twin(self, engine: Columnar, program: TwinProgram) -> Followed:
         """The same unit of a query that differs in constants, of which nothing has been evaluated."""
@@ -151,12 +174,12 @@ class Followed:
     def let_go(self, gone: list[int]) -> None:
         """Some fragments are there no more."""
         self.made.drop(gone)
-        if self.timely:
-            for n in gone:
-                self.engine.timing.agenda.forget((self.where, n))
+        for n in gone if self.timely or self.asks else ():
+            self.engine.unask((self.where, n))
+            self.engine.timing.agenda.forget((self.where, n))
 
     def _take(self, few: Longs, tag: int, found: list[Outcome]) -> None:
-        if isinstance(self.made, Told | Keyed):
+        if isinstance(self.made, Told | Keyed | Operated):
             if tag not in self.home and any(isinstance(one, list) and len(one) > 1 for one in found):
                 raise Refused("a fragment has several records")
             if tag not in self.home and self.home and any(found):
@@ -165,7 +188,7 @@ class Followed:
             assert self.frame is not None
             self.made.put_in(few.tolist(), found, self.table.owners(few, self.frame).tolist())
         else:
-            assert isinstance(self.made, Summed | Joined)
+            assert isinstance(self.made, Summed | Joined | Operated)
             self.made.put(few.tolist(), found)
 
     # ---------------------------------------------------------------------------------------------- frames
@@ -187,22 +210,27 @@ class Followed:
                 if any(found):
                     raise Refused("records are inline")
                 del few, tag
-        inner = [self.engine.units[self.name, one] for one in self.inside]
         for few, _, batch in self.batches(some[tags == self.frame]):
-            arguments: list[tuple[Any, ...]] = []
-            bad: dict[int, XStreamError] = {}
-            for k, f in enumerate(few.tolist()):
-                values: list[Any] = [batch.node(k)]
-                for one in inner:
-                    value = one.value_in(f)
-                    if isinstance(value, XStreamError):
-                        bad[k] = value
-                        value = []
-                    values.append(value)
-                arguments.append(tuple(values))
-            if bad:
+            arguments, sound = self._arguments(few, batch)
+            if not sound:
                 raise Refused("a part of a record fails")
             self._take(few, self.frame or 0, self._body.outcomes(arguments, self._observer(few)))
+
+    def _arguments(self, few: Longs, batch: Batch) -> tuple[list[tuple[Any, ...]], bool]:
+        """The instances with the values of what is inside of each; whether none of these is an error."""
+        inner = [self.engine.units[self.name, one] for one in self.inside]
+        apart = isinstance(self.made, Operated) and self.made.apart
+        arguments: list[tuple[Any, ...]] = []
+        sound = True
+        for k, f in enumerate(few.tolist()):
+            values: list[Any] = [batch.node_alone(k) if apart else batch.node(k)]
+            for one in inner:
+                value = one.value_in(f)
+                if isinstance(value, XStreamError):
+                    sound, value = False, []
+                values.append(value)
+            arguments.append(tuple(values))
+        return arguments, sound
 
     def value_in(self, frame: int) -> list[Item] | XStreamError:
         """What a unit inside comes to in an instance."""
@@ -225,6 +253,8 @@ class Followed:
     def failure(self) -> XStreamError | None:
         """The error of the first fragment that fails."""
         failed = self.made.failed
+        if isinstance(self.made, Operated) and isinstance(self.made.operator, Lookup):
+            return None  # who looks something up meets it
         if not failed:
             return self.made.failure
         first = self.table.in_order(np.array(list(failed), np.int64))[0]
@@ -234,6 +264,8 @@ class Followed:
         """What its variable stands for."""
         if isinstance(self.made, Joined):
             return self.made.function
+        if isinstance(self.made, Operated):
+            return self.made.operator.value()
         if isinstance(self.unit.reduction, Reduce):
             assert isinstance(self.made, Summed)
             return self.unit.reduction.aggregate.summaries.value(self.made.total(), self._fresh)
@@ -245,15 +277,7 @@ class Followed:
             return self._keyed_items(self.made)
         assert isinstance(self.made, Told)
         some = self.made.in_order()
-        found: dict[int, Outcome] = {}
-        inner = [self.engine.units[self.name, one] for one in self.inside]
-        for few, tag, batch in self.batches(some):
-            if self.inside:
-                arguments = [(batch.node(k), *[one.value_in(f) for one in inner]) for k, f in enumerate(few.tolist())]
-                outcomes = self._body.outcomes(arguments)
-            else:
-                outcomes = self.program.outcomes(batch, tag in self.home)
-            found.update(zip(few.tolist(), outcomes, strict=True))
+        found = self.outcomes_again(some)
         items: list[Item] = []
         for f in some.tolist():
             outcome = found[f]
@@ -264,11 +288,7 @@ class Followed:
 
     def _keyed_items(self, made: Keyed) -> list[Item]:
         """Its items, in the order of their keys: what is kept of rows is their text, so all are made anew."""
-        found: dict[int, Outcome] = {}
-        some = np.array(list(made.labels.of), np.int64)
-        for few, tag, batch in self.batches(some) if len(some) else ():
-            found.update(zip(few.tolist(), self.program.outcomes(batch, tag in self.home), strict=True))
-        rows = made.all_items(found)
+        rows = made.all_items(self.outcomes_again(np.array(list(made.labels.of), np.int64)))
         return [item for row in sorted(rows, key=made.key) for item in rows[row]]
 
 

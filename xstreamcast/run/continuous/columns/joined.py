@@ -2,8 +2,9 @@
 
     E[key = e($a)]  =  G(e($a))            G = { key ↦ rows, in document order }
 
-When the rows of a key are others, the fragments that asked for it are evaluated again, and no others. Keys are texts,
-as by far the most are: where other types meet, what is equal is left to objects (:mod:`...adjust.lookup`).
+When the rows of a key are others, the fragments that asked for it are evaluated again, and no others. Of a row its keys
+are kept; its nodes are made when it is first looked up, in a document of their own. Keys are texts, as by far the most
+are: where other types meet, what is equal is left to objects (:mod:`...adjust.lookup`).
 """
 
 from __future__ import annotations
@@ -29,51 +30,49 @@ if TYPE_CHECKING:
 
     from xstreamcast.model.atomic import Item
     from xstreamcast.operators.state import State
+    from xstreamcast.run.continuous.adjust.host import Asker
+    from xstreamcast.run.continuous.columns.engine import Columnar
     from xstreamcast.run.continuous.columns.rows import Outcome
     from xstreamcast.run.continuous.columns.table import RegionTable
-    from xstreamcast.run.continuous.related import Number
 
 Key = tuple[str, ...]
-Asker = tuple["Number", int]
-"""A unit, and a fragment that is evaluated for it."""
 
 
 class Row:
-    """Items with what they are found by."""
+    """Items with what they are found by; None: nodes that have not been looked up."""
 
     __slots__ = ("items", "keys")
 
-    def __init__(self, items: list[Item], keys: tuple[Key, ...]) -> None:
+    def __init__(self, items: list[Item] | None, keys: tuple[Key, ...]) -> None:
         self.items = items
         self.keys = keys
 
 
-def check_group(group: Group) -> None:
-    """Raise if rows are found otherwise than by equal keys."""
+def is_by_texts(group: Group) -> bool:
+    """Whether rows are found by keys that are equal, as texts if they are."""
     if not group.rows or group.interval or group.relation != "=" or group.theta is not None:
-        raise Refused("a join by another condition than equal keys")
-    if not isinstance(group.inner, Concat | Reduce):
-        raise Refused("a choice of what is joined")
-    if isinstance(group.inner, Reduce) and group.inner.argument is not None:
-        raise Refused("a sum of what is joined has another zero, or a collation")
+        return False
+    return isinstance(group.inner, Concat) or (isinstance(group.inner, Reduce) and group.inner.argument is None)
 
 
 class Joined(Adjusted):
     """The value is a function from a value of each key to what the rows of a group reduce to.
 
-    ``asking``: who is being evaluated; ``changed``: the keys whose rows are others.
+    ``changed``: the keys whose rows are others; ``evaluate``: gives the outcomes of fragments again, each in a document
+    of its own.
     """
 
-    def __init__(self, table: RegionTable, group: Group, fresh: Callable[[], State]) -> None:
+    evaluate: Callable[[list[int]], list[Outcome]]
+
+    def __init__(self, engine: Columnar, table: RegionTable, group: Group, fresh: Callable[[], State]) -> None:
         super().__init__()
+        self.engine = engine
         self.table = table
         self.inner = group.inner
         self.rows: dict[int, list[Row]] = {}
         self.groups: dict[Key, dict[int, None]] = {}
         self.changed: dict[Key, None] = {}
         self.askers: dict[Key, dict[Asker, None]] = {}
-        self.asked: dict[Asker, dict[Key, None]] = {}
-        self.asking: Asker | None = None
         self._fresh = fresh
         self._reordered = table.reordered
         self._given: dict[int, Tree] = {}
@@ -105,7 +104,7 @@ class Joined(Adjusted):
     def _row(self, f: int, array: Item) -> Row:
         assert isinstance(array, Array)
         items, *columns = array.members()
-        row = Row(list(items), _keys(columns))
+        row = Row(None if any(isinstance(item, Node) for item in items) else list(items), _keys(columns))
         for key in row.keys:
             self.groups.setdefault(key, {})[f] = None
             self.changed[key] = None
@@ -117,47 +116,69 @@ class Joined(Adjusted):
 
     # ---------------------------------------------------------------------------------------------- asking
 
-    def woken(self) -> dict[Asker, None]:
-        """Who has asked for keys whose rows are others, or in another order."""
+    @property
+    def pending(self) -> bool:
+        """Whether somebody may have to look again."""
+        return bool(self.changed) or self._reordered != self.table.reordered
+
+    def settle(self) -> None:
+        """Who has asked for keys whose rows are others, or in another order, looks again."""
         changed, self.changed = self.changed, {}
         if self._reordered != self.table.reordered:
             self._reordered = self.table.reordered
             changed.update({key: None for key, group in self.groups.items() if len(group) > 1})
-        return {asker: None for key in changed for asker in self.askers.get(key, ())}
+        for asker in {asker: None for key in changed for asker in self.askers.get(key, ())}:
+            self.engine.wake(asker)
 
-    def forget_asker(self, asker: Asker) -> None:
-        """Who has asked does so no more, or asks again."""
-        for key in self.asked.pop(asker, ()):
-            askers = self.askers[key]
-            del askers[asker]
+    def unask(self, key: Key, asker: Asker) -> None:
+        """Who asked for a key does so no more."""
+        askers = self.askers.get(key)
+        if askers is not None:
+            askers.pop(asker, None)
             if not askers:
                 del self.askers[key]
 
     def _ask(self, args: list[list[Item]]) -> list[Item]:
         keys = _keys(args)
-        if self.asking is not None:
-            known = self.asked.setdefault(self.asking, {})
-            for key in keys:
-                known[key] = None
-                self.askers.setdefault(key, {})[self.asking] = None
+        asker = self.engine.asking
+        for key in keys:
+            if asker is None:
+                break
+            askers = self.askers.setdefault(key, {})
+            if asker not in askers:
+                askers[asker] = None
+                self.engine.note(asker, self, key)
         nodes = list(dict.fromkeys([f for key in keys for f in self.groups.get(key, ())]))
+        if not nodes and isinstance(self.inner, Concat):
+            return []
         if len(nodes) > 1:
             nodes = self.table.in_order(np.array(nodes, np.int64)).tolist()
         sought = frozenset(keys)
         rows = [row for f in nodes for row in self.rows[f] if not sought.isdisjoint(row.keys)]
+        if any(row.items is None for row in rows):
+            self._fetch([f for f in nodes if any(row.items is None for row in self.rows[f])])
         if isinstance(self.inner, Concat):
             self._arrange(nodes)
-            return [item for row in rows for item in row.items]
+            return [item for row in rows for item in row.items or ()]
         state = self._fresh()
         for row in rows:
-            state.add(row.items)
+            state.add(row.items or [])
         return state.value()
+
+    def _fetch(self, nodes: list[int]) -> None:
+        """The items of the rows of some fragments are wanted."""
+        for f, outcome in zip(nodes, self.evaluate(nodes), strict=True):
+            assert not isinstance(outcome, XStreamError)
+            for row, array in zip(self.rows[f], outcome, strict=True):
+                assert isinstance(array, Array)
+                row.items = list(next(iter(array.members())))
 
     def _arrange(self, nodes: list[int]) -> None:
         """Put the trees of fragments in document order, beside those that the same evaluation has looked up before."""
-        if self._since != self.asking or self.asking is None:
-            self._since, self._given = self.asking, {}
-        trees = {f: item[0] for f in nodes for row in self.rows[f] for item in row.items if isinstance(item, Node)}
+        if self._since != self.engine.asking or self._since is None:
+            self._since, self._given = self.engine.asking, {}
+        items = [(f, item) for f in nodes for row in self.rows[f] for item in row.items or ()]
+        trees = {f: item[0] for f, item in items if isinstance(item, Node)}
         again = not trees.keys().isdisjoint(self._given)
         if again and trees.keys() <= self._given.keys():
             return
@@ -170,6 +191,8 @@ class Joined(Adjusted):
 
 def _keys(columns: list[list[Item]]) -> tuple[Key, ...]:
     """What is found by some values of each column."""
+    if len(columns) == 1 and len(columns[0]) == 1 and isinstance(columns[0][0], Node):  # by far the most
+        return ((_text(columns[0][0].typed),),)
     return tuple(dict.fromkeys(product(*[list(map(_text, atomize(column))) for column in columns])))
 
 

@@ -1,7 +1,7 @@
 """Sort and Γ in columns: rows by the values of their keys, groups by those of theirs, equal ones in document order.
 
-Where a row stands among others of equal keys is told by a *label*: a number that grows in document order
-(:class:`Labels`). It comes last in a key; when there is no number left between two, all get new ones.
+Where a row stands among others of equal keys is told by its fragment's label (:mod:`labels`), which comes last in
+a key.
 """
 
 from __future__ import annotations
@@ -9,18 +9,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.collation import collation
 from xstreamcast.plan.algebra import Gather, Reduce, Sort
 from xstreamcast.run.continuous.adjust.collect import Sorting, SortKey, specs_of
 from xstreamcast.run.continuous.columns.adjust import Contributions, Summed, texts_of
+from xstreamcast.run.continuous.columns.labels import Labels
 from xstreamcast.run.continuous.columns.roles import Refused
 from xstreamcast.run.continuous.columns.rows import FrameProgram
-from xstreamcast.run.continuous.columns.table import RegionTable, without
 from xstreamcast.run.grouping import tuple_keys
 
 if TYPE_CHECKING:
@@ -28,78 +26,12 @@ if TYPE_CHECKING:
     from xstreamcast.model.atomic import Item
     from xstreamcast.model.function import Array
     from xstreamcast.run.continuous.columns.rows import Outcome
+    from xstreamcast.run.continuous.columns.table import RegionTable
     from xstreamcast.run.continuous.display.written import Written
     from xstreamcast.run.units import Evaluation, UnitCode
-    from xstreamcast.scan.vector import Longs
 
-_GAP: Final = 1 << 20
 Row = tuple[Any, int]
 """What a row is known by: its fragment, or the keys of its group, and its number there."""
-
-
-class Labels:
-    """Numbers of nodes, in document order. ``renewed``: how often all have got others."""
-
-    def __init__(self, table: RegionTable) -> None:
-        self.table = table
-        self.of: dict[int, int] = {}
-        self.sequence: Longs = np.zeros(0, np.int64)
-        self.renewed = 0
-        self._reordered = table.reordered
-
-    def drop(self, nodes: Iterable[int]) -> None:
-        """Some nodes are there no more."""
-        gone = [n for n in nodes if self.of.pop(n, None) is not None]
-        if gone:
-            self.sequence = without(self.sequence, gone)
-
-    def catch_up(self) -> bool:
-        """Whether nodes stand in another order than they did: then they have other labels."""
-        if self._reordered == self.table.reordered:
-            return False
-        self._reordered = self.table.reordered
-        self.sequence = self.table.in_order(self.sequence)
-        self._renew()
-        return True
-
-    def put(self, nodes: Iterable[int]) -> None:
-        """Some nodes are there; those that have none get their labels."""
-        fresh = [n for n in nodes if n not in self.of]
-        if not fresh:
-            return
-        some = self.table.in_order(np.array(fresh, np.int64))
-        at = self.table.locate(some, self.sequence)
-        self.sequence = np.insert(self.sequence, at, some)
-        places = at + np.arange(len(some))
-        begin = 0
-        known, of = self.sequence, self.of
-        while begin < len(some):  # stretches of nodes side by side
-            end = begin + 1
-            while end < len(some) and places[end] == places[end - 1] + 1:
-                end += 1
-            first, last = int(places[begin]), int(places[end - 1])
-            low = of[int(known[first - 1])] if first else None
-            high = of[int(known[last + 1])] if last + 1 < len(known) else None
-            count = end - begin
-            if low is None and high is None:
-                numbers = [_GAP * k for k in range(count)]
-            elif high is None:
-                assert low is not None
-                numbers = [low + _GAP * (k + 1) for k in range(count)]
-            elif low is None:
-                numbers = [high - _GAP * (count - k) for k in range(count)]
-            elif high - low > count:
-                numbers = [low + (high - low) * (k + 1) // (count + 1) for k in range(count)]
-            else:
-                of.update(dict.fromkeys(some.tolist(), 0))
-                self._renew()
-                return
-            of.update(zip(some[begin:end].tolist(), numbers, strict=True))
-            begin = end
-
-    def _renew(self) -> None:
-        self.of = {n: _GAP * k for k, n in enumerate(self.sequence.tolist())}
-        self.renewed += 1
 
 
 class Keyed(Summed):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.model.structure import Structure
 from xstreamcast.operators.accumulators import accumulates
-from xstreamcast.plan.algebra import Concat, Gather, Group, Reduce, Sort, Strategy, Unit
+from xstreamcast.plan.algebra import Gather, Reduce, Strategy, Unit
 from xstreamcast.run.continuous.associate.reach import name_of, top_tags
 from xstreamcast.scan.tables import DEAD, DOCUMENT_STATE
 
@@ -68,23 +68,10 @@ def check_plan(plan: Plan) -> None:
 
 def check_unit(unit: Unit, inside: Iterable[Unit]) -> None:
     """Raise if a unit is one that columns do not follow."""
-    if isinstance(unit.reduction, Reduce) and not _is_followed(unit.reduction):
-        raise Refused(f"{unit.reduction.function} cannot be undone")
     if not isinstance(unit.reduction, Reduce) and not all(map(leads_to_elements, unit.records)):
         raise Refused("records are no elements")  # but texts and the like, on both sides of a fragment's holes
-    if isinstance(unit.reduction, Gather):
-        for column in unit.reduction.columns:
-            if not isinstance(column.reduction, Reduce) or not _is_followed(column.reduction):
-                raise Refused("a group is more than summed up")
-    elif isinstance(unit.reduction, Sort):
-        if unit.reduction.chosen is not None:
-            raise Refused("a choice of sorted rows")
-    elif not isinstance(unit.reduction, Reduce | Concat | Group):
-        raise Refused(type(unit.reduction).__name__)
-    if isinstance(unit.reduction, Gather | Sort | Group) and tuple(inside):
-        raise Refused("loops inside of rows that are sorted, grouped or joined")
     for inner in inside:
-        if not isinstance(inner.reduction, Reduce) or not _is_followed(inner.reduction):
+        if not isinstance(inner.reduction, Reduce) or not is_accumulated(inner.reduction):
             raise Refused("what is inside of a record is more than summed up")
 
 
@@ -93,7 +80,12 @@ def leads_to_elements(record: Path) -> bool:
     return not record.steps or record.steps[-1].test.kind == ELEMENT
 
 
-def _is_followed(reduction: Reduce) -> bool:
+def sums_up(gather: Gather) -> bool:
+    """Whether the columns of groups are accumulated."""
+    return all(isinstance(one.reduction, Reduce) and is_accumulated(one.reduction) for one in gather.columns)
+
+
+def is_accumulated(reduction: Reduce) -> bool:
     """Whether what comes and goes is accumulated; of values that are compared not with a collation of their own."""
     return reduction.aggregate.undoes or (accumulates(reduction.aggregate) and reduction.argument is None)
 

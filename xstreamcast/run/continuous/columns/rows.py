@@ -19,7 +19,7 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants, rebuild
 from xstreamcast.model.names import ELEMENT, intern, name_local
 from xstreamcast.model.tree import Node, Tree
-from xstreamcast.plan.algebra import PLAN, Concat, Group, Unit
+from xstreamcast.plan.algebra import PLAN, Unit
 from xstreamcast.plan.decompose.tests import relative
 from xstreamcast.run.continuous.arrive.grove import parse_document
 from xstreamcast.run.continuous.associate.mounts import Above
@@ -77,6 +77,10 @@ class Batch:
         """The element of a fragment."""
         return Node((self.tree, self.rows[number]))
 
+    def node_alone(self, number: int) -> Node:
+        """The element of a fragment, in a document of its own."""
+        return Node((self.alone(number), 1 + len(self.around)))
+
     def alone(self, number: int) -> Tree:
         """A document with one fragment."""
         above: Above | None = None
@@ -94,21 +98,19 @@ class RowProgram:
         self.unit: Unit = code.unit
         self.evaluation = evaluation
         self.frame = frame
-        self.apart = isinstance(self.unit.reduction, Group) and isinstance(self.unit.reduction.inner, Concat)
-        """Whether fragments are documents of their own: their items are kept."""
         self.nodes = True
         """Whether all items have been nodes of their fragments so far."""
 
     def outcomes(self, batch: Batch, home: bool, observer: Observer | None = None) -> list[Outcome]:
         """The outcome of each fragment; ``home``: they are records, and nothing else is. With an ``observer`` they are
         evaluated one by one."""
-        if self.nodes and self._function is None and observer is None and not self.apart:
+        if self.nodes and self._function is None and observer is None:
             found = self._by_rows(batch)
             if found is not None:
                 return found
             self.nodes = False
         function = self._function
-        if function is not None and home and not self.apart and batch.are_all:
+        if function is not None and home and batch.are_all:
             return _called(function, self.evaluation, [(batch.node(k),) for k in range(len(batch.rows))], observer)
         alone: list[Outcome] = []
         for k in range(len(batch.rows)):

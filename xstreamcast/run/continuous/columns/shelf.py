@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
@@ -9,14 +10,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from xstreamcast.errors import XStreamError
+from xstreamcast.run.continuous.columns.operated import Holding
 from xstreamcast.run.continuous.columns.table import without
 from xstreamcast.run.continuous.display.labels import in_order
+from xstreamcast.run.continuous.display.placed import Placed
 from xstreamcast.run.continuous.display.shelf import Numbers, Shelf, Shown
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.columns.adjust import Told
     from xstreamcast.run.continuous.columns.engine import Columnar
     from xstreamcast.run.continuous.columns.keyed import Keyed, Row
+    from xstreamcast.run.continuous.columns.operated import Operated
     from xstreamcast.run.continuous.display.written import Written
     from xstreamcast.run.continuous.related import Number
     from xstreamcast.scan.vector import Longs
@@ -25,7 +29,31 @@ _FEW: Final = 64
 """So many rows find their places one by one."""
 
 
-class Rows(Shelf):
+class InColumns(Shelf, ABC):
+    """The regions of a unit that is followed in columns."""
+
+    @abstractmethod
+    def look(self) -> None:
+        """Raise what cannot be told."""
+
+    @abstractmethod
+    def written(self) -> Iterator[Written]:
+        """What is to be written anew."""
+
+    @abstractmethod
+    def follow(self) -> None:
+        """Put on the shelf what is to be told, and take off what is not to be shown any more."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Nothing is shown any more."""
+
+    @abstractmethod
+    def identities(self) -> Iterator[tuple[tuple[object, ...], Shown]]:
+        """What each region is known by to those that follow by objects."""
+
+
+class Rows(InColumns):
     """A region for each fragment that has items, in document order (``sequence``)."""
 
     def __init__(self, path: str, numbers: Numbers, journal: Columnar, where: Number, made: Told) -> None:
@@ -96,7 +124,6 @@ class Rows(Shelf):
         self.sequence = np.insert(order, places, some)
 
     def identities(self) -> Iterator[tuple[tuple[object, ...], Shown]]:
-        """What each region is known by to those that follow by objects (``journal.identity``)."""
         for n, shown in self.shown.items():
             gone = n in self.made.gone
             yield (n,) if gone else (self.where[1], 0, *self.table.holes_around(n)), shown
@@ -109,7 +136,7 @@ class Rows(Shelf):
         self.sequence = self.sequence[:0]
 
 
-class KeyedRows(Shelf):
+class KeyedRows(InColumns):
     """A region for each row that has items, in the order of the rows' keys (``keys``: those, with the rows)."""
 
     def __init__(self, path: str, numbers: Numbers, journal: Columnar, where: Number, made: Keyed) -> None:
@@ -201,7 +228,6 @@ class KeyedRows(Shelf):
             self.keys.insert(at, (key, row))
 
     def identities(self) -> Iterator[tuple[tuple[object, ...], Shown]]:
-        """What each region is known by to those that follow by objects (``journal.identity``)."""
         for row, shown in self.shown.items():
             yield (row,) if row in self.made.gone else self.made.identity(row, self.where[1]), shown
 
@@ -212,3 +238,24 @@ class KeyedRows(Shelf):
         self.shown.clear()
         self.known.clear()
         self.keys = []
+
+
+class Parts(Placed, InColumns):
+    """A region for each row of an operator that has items, in the operator's order."""
+
+    def __init__(self, path: str, numbers: Numbers, journal: Columnar, where: Number, made: Operated) -> None:
+        super().__init__(path, numbers, journal, where)
+        self.table = made.labels.table
+
+    def is_seen(self, row: Any) -> bool:
+        return row.entry.block is not None
+
+    def identities(self) -> Iterator[tuple[tuple[object, ...], Shown]]:
+        for part, shown in self.shown.items():
+            whose = part.member
+            if not isinstance(whose, Holding):
+                yield part.identity(), shown
+            elif whose.there:
+                yield ((self.where[1], 0, *self.table.holes_around(whose.n)), part.number), shown
+            else:
+                yield (part,), shown

@@ -21,7 +21,8 @@ from xstreamcast.plan.algebra import Unit, in_parts
 from xstreamcast.plan.result.shape import ERROR_NAMESPACE
 from xstreamcast.run.continuous.arrive.share import Recomputed
 from xstreamcast.run.continuous.display.frame import Framed, spliced
-from xstreamcast.run.continuous.display.shelf import Computed, Emitted, Members, Numbers, Reads
+from xstreamcast.run.continuous.display.members import Members
+from xstreamcast.run.continuous.display.shelf import Computed, Emitted, Numbers, Reads
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.time.sealing import Sealing
 from xstreamcast.scan.normalise import escape_text
@@ -29,7 +30,7 @@ from xstreamcast.scan.normalise import escape_text
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.arrive.share import Association
     from xstreamcast.run.continuous.columns.engine import Columnar
-    from xstreamcast.run.continuous.columns.shelf import KeyedRows, Rows
+    from xstreamcast.run.continuous.columns.shelf import InColumns
 
 ANSWER: Final = 1
 ERROR: Final = 2
@@ -54,7 +55,7 @@ class Output:
     def _take(self, journal: Journal | Recomputed | Columnar) -> None:
         """The parts of the answer are those of a query that is followed, or computed anew."""
         self.journal = journal
-        self.shelves: list[Members | Rows | KeyedRows | Computed] = []
+        self.shelves: list[Members | InColumns | Computed] = []
         for number, (part, code) in enumerate(zip(journal.plan.output, journal.rest, strict=True)):
             path, reads = f"{number:04}", self._reads(part)
             if isinstance(journal, Recomputed):

@@ -17,7 +17,7 @@ from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Unit, VarName
 from xstreamcast.plan.decompose.splices import splices
-from xstreamcast.run.continuous.display.shelf import Computed, Emitted, Members, Numbers, Reads, Shelf, Shown
+from xstreamcast.run.continuous.display.shelf import Computed, Emitted, Numbers, Reads, Shelf, Shown
 from xstreamcast.run.continuous.display.written import Written
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.related import Number
@@ -25,7 +25,8 @@ from xstreamcast.run.evaluate import Executable
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.columns.engine import Columnar
-    from xstreamcast.run.continuous.columns.shelf import KeyedRows, Rows
+    from xstreamcast.run.continuous.columns.shelf import InColumns
+    from xstreamcast.run.continuous.display.members import Members
 
 _DECLARED = f' xmlns:stream="{STREAM}"'
 
@@ -152,7 +153,7 @@ class Framed(Computed):
             text = text.replace(_written_hole(members), members.text(False))
         return text
 
-    def _visible(self) -> list[Members | Rows | KeyedRows]:
+    def _visible(self) -> list[Members | InColumns]:
         """Those inside whose hole is there: a condition may have taken it away."""
         around = super().text(False)
         return [members for members in self.inside.values() if _written_hole(members) in around]
@@ -172,7 +173,7 @@ class Framed(Computed):
             yield members.anchor
 
 
-def _written_hole(members: Members | Rows | KeyedRows) -> str:
+def _written_hole(members: Members | InColumns) -> str:
     return f'<stream:hole id="{members.anchor.region}"/>'
 
 

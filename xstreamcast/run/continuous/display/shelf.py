@@ -1,8 +1,7 @@
 """The parts of an answer as regions in order: what is shown of each, and what is to be told of it.
 
-A part that concatenates members (∪) is followed by difference: the members that looked again are compared with what
-they showed, in order; an item between unchanged ones finds its place through the counts, in O(log n). Any other part is
-computed anew when a unit it reads is another, and compared item by item.
+A part whose rows stand in an order is followed by difference (:mod:`placed`, :mod:`members`, and
+:mod:`...columns.shelf`). Any other part is computed anew when a unit it reads is another, and compared item by item.
 
 A blank between two atomic values (sequence normalisation) belongs to the later one.
 """
@@ -10,28 +9,22 @@ A blank between two atomic values (sequence normalisation) belongs to the later 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from xstreamcast.model.change import After, Change, Remove, Replace
 from xstreamcast.plan.algebra import Unit
-from xstreamcast.run.continuous.adjust.derived import Part
-from xstreamcast.run.continuous.adjust.sums import holder_at
 from xstreamcast.run.continuous.arrive.share import Recomputed
-from xstreamcast.run.continuous.associate.mounts import Member
-from xstreamcast.run.continuous.associate.runs import Fragment, Run
-from xstreamcast.run.continuous.associate.standing import is_seen
 from xstreamcast.run.continuous.display.labels import between, in_order
 from xstreamcast.run.continuous.display.regions_told import RegionsTold
-from xstreamcast.run.continuous.display.written import Written, written, written_each
-from xstreamcast.run.continuous.journal import Journal, identity
+from xstreamcast.run.continuous.display.written import Written, written
 from xstreamcast.run.continuous.related import Number
-from xstreamcast.run.continuous.time.archive import Archive, Span, joined
-from xstreamcast.run.continuous.time.sealing import Sealed
+from xstreamcast.run.continuous.time.archive import Archive, Span
 from xstreamcast.run.evaluate import Executable
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.columns.engine import Columnar
+    from xstreamcast.run.continuous.journal import Journal
 
 
 class Emitted(NamedTuple):
@@ -41,7 +34,6 @@ class Emitted(NamedTuple):
     order: str | None
 
 
-_LET_GO: Final = Written("", False, False)
 Reads = tuple[Number, ...]
 """The units that a part of the output looks at."""
 
@@ -247,178 +239,6 @@ class Shelf:
 
 def _label(shown: Shown) -> str:
     return shown.label
-
-
-class Members(Shelf):
-    """The part of a unit whose members are concatenated (∪): a region for each that has items.
-
-    Of a fragment that stands in a run its run knows the region, until it is opened; what is shown of a member is here.
-    """
-
-    def __init__(self, path: str, numbers: Numbers, journal: Journal, where: Number) -> None:
-        super().__init__(path, numbers)
-        self.journal = journal
-        self.where = where
-        self.shown: dict[Member | Part | Sealed, Shown] = {}
-        self.pending: list[tuple[int, Member | Part | Fragment, Written]] = []
-        self.runs = journal.live[where[0]].runs
-        self.runs.shown[where[1]] = self.shown
-        self.runs.forwards = numbers.forwards
-
-    def adopt(self, other: Shelf) -> None:
-        from xstreamcast.run.continuous.columns.shelf import KeyedRows, Rows
-
-        super().adopt(other)
-        assert isinstance(other, Rows | KeyedRows)
-        self.runs.orphans.setdefault(self.where[1], []).extend(other.identities())
-
-    def look(self) -> None:
-        """See what is to be shown of the members that may have changed; raises what cannot be written."""
-        self.pending = []
-        self.journal.check(self.where)
-        for member in dict.fromkeys(self.journal.touched(self.where)):
-            if member.outcome and member.entry.block is not None and is_seen(member):
-                said = written(member.outcome, self.numbers.forwards)
-                if said is not None:
-                    self.pending.append((member.entry.sequence.before(member.entry), member, said))
-        self._look_at_runs()
-
-    def _look_at_runs(self) -> None:
-        """… of fragments in runs, which are written together."""
-        fragments: list[tuple[int, Fragment]] = []
-        for run in self.runs.to_tell(self.where[1]):
-            if is_seen(run):
-                rank = run.entry.sequence.before(run.entry)
-                for at, items in enumerate(run.outcomes):
-                    if items:
-                        fragments.append((rank, Fragment(run, at)))
-                        rank += len(items)
-        texts = written_each(fragment.outcome for _, fragment in fragments)
-        self.pending += [
-            (rank, fragment, said) for (rank, fragment), said in zip(fragments, texts, strict=True) if said is not None
-        ]
-
-    def written(self) -> Iterator[Written]:
-        """What :meth:`look` has seen."""
-        return (said for _, _, said in self.pending)
-
-    def clear(self) -> None:
-        """Nothing is shown any more."""
-        for shown in tuple(self):
-            self.take(shown)
-        self.shown.clear()
-
-    def follow(self) -> None:
-        """Put on the shelf what :meth:`look` has seen, and take off what is not to be shown any more."""
-        self.pending.sort(key=lambda entry: entry[0])
-        present = {member for _, member, _ in self.pending}
-        left: dict[tuple[object, ...], deque[Shown]] = {}
-        for member in self.journal.departed(self.where):
-            if member in self.shown:
-                left.setdefault(identity(member), deque()).append(self.shown.pop(member))
-        for member in dict.fromkeys(self.journal.touched(self.where)):
-            if member in self.shown and member not in present:
-                self.take(self.shown.pop(member))
-        for known_by, shown in self.runs.told(self.where[1]):
-            left.setdefault(known_by, deque()).append(shown)
-        if left:
-            for _, one, _ in self.pending:
-                if self._known(one) is None and left.get(identity(one)):
-                    self._show(one, left[identity(one)].popleft())
-        for rest in left.values():
-            for shown in rest:
-                self.take(shown)
-        staying = [(one, shown) for _, one, _ in self.pending if (shown := self._known(one)) is not None]
-        stay = in_order([shown.label for _, shown in staying])
-        for number, (one, shown) in enumerate(staying):
-            if number not in stay:
-                self.take(shown)
-                self._show(one, None)
-        before, end = self.anchor, 0
-        for rank, one, said in self.pending:
-            if rank != end:  # not just behind the one before
-                before = self._before(rank)
-            known = self._known(one)
-            if known is not None and known.before is before:
-                self.put(known, said)
-            else:
-                if known is not None:
-                    self.take(known)
-                known = self.insert(before, said)
-                self._show(one, known)
-            before, end = known, rank + len(one.outcome)
-        self.pending = []
-
-    def _known(self, member: Member | Part | Fragment) -> Shown | None:
-        """What is shown of a member, or of a fragment in a run."""
-        if isinstance(member, Fragment):
-            found: Shown | None = member.run.shown[member.at]
-            return found
-        return self.shown.get(member)
-
-    def _show(self, member: Member | Part | Fragment, shown: Shown | None) -> None:
-        if isinstance(member, Fragment):
-            member.run.shown[member.at] = shown
-        elif shown is None:
-            del self.shown[member]
-        else:
-            self.shown[member] = shown
-
-    def is_settled(self, member: Member | Part | Fragment | Sealed) -> bool:
-        """Whether what is shown of a member has been told, and does not hang on what stands before it, as blanks do."""
-        if isinstance(member, Sealed):
-            return True
-        shown = self._known(member)
-        if shown is None:
-            return not member.outcome
-        return shown.sent is not None and not (shown.said.begins or shown.said.ends)
-
-    def seal(self, members: Iterable[Member | Part | Sealed], sealed: Sealed) -> None:
-        """What is shown of some members, side by side, can never change: their texts are not kept in memory."""
-        self.seal_shown([self.shown.pop(member) for member in members if member in self.shown], sealed)
-
-    def seal_shown(self, found: list[Shown], sealed: Sealed) -> None:
-        """… what is shown, in order."""
-        if found:
-            self.shown[sealed] = self._joined(found)
-
-    def join(self, left: Sealed, right: Sealed) -> None:
-        """Two such stretches, side by side, are one."""
-        self.seal([left, right], left)
-
-    def _joined(self, found: list[Shown]) -> Shown:
-        first, last = found[0], found[-1]
-        spans = first.spans or []
-        for shown in found:
-            if shown.spans is None:
-                joined(spans, [self.numbers.archive.put(shown.said.text)])
-            elif shown is not first:
-                joined(spans, shown.spans)
-            self.changed.pop(shown, None)
-        assert first.before is not None
-        first.before.after, last.before = last, first.before
-        last.first, last.spans, last.said, last.sent, last.inside = first.first, spans, _LET_GO, "", None
-        for shown in found[:-1]:
-            shown.before = shown.after = None
-        return last
-
-    def _before(self, rank: int) -> Shown:
-        """The region before the item of a rank."""
-        top = self.journal.sequence(self.where)
-        while rank:
-            holder, number = holder_at(top, rank)
-            if isinstance(holder, Run):
-                for at in reversed(range(holder.at_item(number) + 1)):
-                    if holder.outcomes[at] and holder.shown[at] is not None:
-                        found: Shown = holder.shown[at]
-                        return found
-                rank -= number
-                continue
-            shown = self.shown.get(holder)
-            if shown is not None:
-                return shown
-            rank -= number  # it has items that come to nothing: empty arrays
-        return self.anchor
 
 
 class Computed(Shelf):

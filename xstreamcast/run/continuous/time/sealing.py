@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.adjust.order import Entry, Sequence
     from xstreamcast.run.continuous.arrive.share import Association
     from xstreamcast.run.continuous.associate.noted import Noted
-    from xstreamcast.run.continuous.display.shelf import Members
+    from xstreamcast.run.continuous.display.members import Members
     from xstreamcast.run.continuous.related import Number
 
 
