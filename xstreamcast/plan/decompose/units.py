@@ -42,7 +42,7 @@ from xstreamcast.plan.decompose.spread import OUTSIDE, Spreading
 from xstreamcast.plan.decompose.tests import tests_of
 from xstreamcast.plan.decompose.where import ABOVE_ATTRIBUTE, MIXED, Blocking
 from xstreamcast.plan.decompose.windows import windowed
-from xstreamcast.plan.passes.dependence import focus_of, navigates
+from xstreamcast.plan.passes.dependence import focus_of, navigates, repeatable
 from xstreamcast.plan.passes.shapes import is_fn, nodes
 from xstreamcast.plan.passes.variables import Names, free, names_of
 from xstreamcast.scan.path import Path
@@ -271,7 +271,7 @@ class Decomposition(Residual):
         )
         if spread.counted is not None and unit.each is None:
             raise Blocking(e, "a position among all the nodes below the document")
-        for other in self.units:
+        for other in self.units if _gives_the_same(unit) else ():
             if replace(other, variable=unit.variable, span=unit.span, each=unit.each) == unit:
                 return other
         self.units.append(unit)
@@ -326,6 +326,14 @@ def _numbered(e: ast.Expr) -> tuple[bool, int] | None:
     if isinstance(e, ast.Arithmetic) and e.op == "-" and isinstance(e.left, ast.Last):
         return (True, e.right.value) if isinstance(e.right, ast.IntegerLiteral) else None
     return None
+
+
+def _gives_the_same(unit: Unit) -> bool:
+    """Whether a unit evaluated twice would give the same nodes: new elements, and copies by lifespans, are others."""
+    if isinstance(unit.reduction, Reduce | Gather | Rank | Windows):
+        return True
+    copies = any(isinstance(part, ast.IntervalProjection | ast.VersionProjection) for part in descendants(unit.items))
+    return not (copies or isinstance(unit.reduction, Versions)) and repeatable(unit.items)
 
 
 def _beside(reduction: Reduction) -> tuple[ast.Expr, ...]:

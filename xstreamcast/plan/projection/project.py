@@ -16,7 +16,8 @@ from itertools import takewhile
 from typing import Final
 
 from xstreamcast.lang import ast
-from xstreamcast.model.names import ATTRIBUTE
+from xstreamcast.model.names import ATTRIBUTE, ELEMENT
+from xstreamcast.model.structure import Structure
 from xstreamcast.plan.projection.analysis import Analysis
 from xstreamcast.plan.projection.paths import (
     WHOLE_DOCUMENT,
@@ -30,7 +31,7 @@ from xstreamcast.plan.projection.paths import (
 )
 from xstreamcast.plan.projection.values import Scope, Value
 from xstreamcast.scan.automaton import Target
-from xstreamcast.scan.path import NodeTest, Path
+from xstreamcast.scan.path import NODE, NodeTest, Path, Step
 
 _LIFESPAN: Final = NodeTest(ATTRIBUTE, "", "vtFrom"), NodeTest(ATTRIBUTE, "", "vtTo")
 
@@ -43,13 +44,15 @@ def project(
     *,
     module: ast.Module | None = None,
     whole: bool = True,
+    structure: Structure | None = None,
 ) -> dict[VarName, tuple[Target, ...]]:
     """What an expression can see of documents, by the variables that are bound to nodes of them.
 
     ``roots`` says where in its document a variable's node is (the empty path: the document node itself). ``module``
     has the functions and variables that ``expr`` may refer to. ``whole``: what is in the nodes of the result is seen
     too, else no more than that they are there. A variable that is neither a root nor declared holds no nodes of these
-    documents. A root that is not looked at has no targets.
+    documents. A root that is not looked at has no targets. ``structure``: of all documents; it tells whose lifespans
+    do not hang on what is inside.
     """
     analysis = Analysis([] if module is None else [module, *module.imported], expr)
     analysis.given = {root: Value(frozenset({Place(root, path)})) for root, path in roots.items()}
@@ -66,10 +69,10 @@ def project(
         analysis.give_up()
     if analysis.everything:
         return dict.fromkeys(roots, (WHOLE_DOCUMENT,))
-    return {root: _targets(analysis, root) for root in roots}
+    return {root: _targets(analysis, root, structure) for root in roots}
 
 
-def _targets(analysis: Analysis, root: VarName) -> tuple[Target, ...]:
+def _targets(analysis: Analysis, root: VarName, structure: Structure | None) -> tuple[Target, ...]:
     found = dict.fromkeys([target(place.path, whole) for place, whole in analysis.kept.items() if place.root == root])
     paths = [each.path for each in found]
     for uri, local in sorted(analysis.inherited):
@@ -82,7 +85,27 @@ def _targets(analysis: Analysis, root: VarName) -> tuple[Target, ...]:
             below = same + (same < len(clipped.path.steps))
             for name in _LIFESPAN:
                 found.update(_attributes(root, path, below, name))
+            for at in range(below, len(path.steps) + 1):
+                hangs = at and _hangs_on_content(path.steps[at - 1], structure)
+                if hangs or (at < len(path.steps) and path.steps[at].deep and _hangs_on_content(None, structure)):
+                    found[target(Path(path.steps[:at]), True)] = None
+                    break
     return simplify(found)
+
+
+def _hangs_on_content(step: Step | None, structure: Structure | None) -> bool:
+    """Whether the lifespan of an element of a step (None: any element) may be the hull of what is inside of it: it has
+    none of its own, and something in it may have one."""
+    if step is not None and step.test.kind not in (ELEMENT, NODE):
+        return False
+    if structure is None or structure.unnamed:
+        return True
+    for tag in structure.tags.values():
+        uri, _, local = tag.name.rpartition("}")
+        named = step is None or step.test.matches(ELEMENT, uri[1:], local)
+        if named and not tag.timed and any(structure.tags[inner].timed for inner in structure.descendants([tag.id])):
+            return True
+    return False
 
 
 def _attributes(root: VarName, path: Path, first: int, test: NodeTest) -> dict[Target, None]:

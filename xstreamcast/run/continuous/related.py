@@ -82,7 +82,11 @@ class Related:
                 return unit.nest.parts
             roots = (root, Path()) if unit.variable in counted else (root,)  # the document's child counts, too
             whole, module = reads_items(unit.reduction), self.plan.module
-            seen = [project(seen_by(unit), {unit.root: one}, module=module, whole=whole)[unit.root] for one in roots]
+            e = seen_by(unit)
+            seen = [
+                project(e, {unit.root: one}, module=module, whole=whole, structure=structure)[unit.root]
+                for one in roots
+            ]
             return merge(*seen)
 
         route = Route(units, targets, lambda unit: monoid_of(unit.reduction), nests, whole)

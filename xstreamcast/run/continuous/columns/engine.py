@@ -23,7 +23,7 @@ from xstreamcast.run.continuous.adjust.derived import Bodied, Ordered
 from xstreamcast.run.continuous.adjust.lookup import Lookup
 from xstreamcast.run.continuous.columns.adjust import Adjusted, Contributions, Framed, Reduced, Told
 from xstreamcast.run.continuous.columns.followed import Followed
-from xstreamcast.run.continuous.columns.joined import Joined, is_by_texts
+from xstreamcast.run.continuous.columns.joined import Joined, Outgrown, is_by_texts
 from xstreamcast.run.continuous.columns.keyed import GatheredRows, Keyed, SortedRows
 from xstreamcast.run.continuous.columns.layout import FILLINGS, TSID
 from xstreamcast.run.continuous.columns.operated import Operated
@@ -123,7 +123,12 @@ class Columnar(Related):
         for where, followed in self.units.items():
             followed.asks = any(self._is_lookup(need) for need in self.reads.get(where, ()))
             if self._is_lookup(where):
-                self.evaluation.give(followed.unit.variable, followed.value(), single=True)
+                self._give_lookup(where)
+
+    def _give_lookup(self, where: Number) -> None:
+        """Those who look rows up of a unit call its value."""
+        followed = self.units[where]
+        self.evaluation.give(followed.unit.variable, followed.value(), single=True)
 
     def _is_lookup(self, where: Number) -> bool:
         """Whether a unit is one that others look rows up in."""
@@ -279,6 +284,19 @@ class Columnar(Related):
     def look_at(self, found: Mapping[str, Dirty]) -> None:
         """Evaluate those of some nodes of each stream that are marked for its units, and drop those that are gone;
         then those that have looked up what is different by that."""
+        try:
+            self._look_at(found)
+        except Outgrown:
+            for where, followed in self.units.items():
+                if isinstance(followed.made, Joined):
+                    followed.made = Operated(self, where, followed.table, False)
+                    self._give_lookup(where)
+            self.asking = None
+            for where in self.units:
+                self._look_again(where)
+            self._look_at(found)
+
+    def _look_at(self, found: Mapping[str, Dirty]) -> None:
         self.moved = True
         for where in self.turns:
             followed = self.units[where]

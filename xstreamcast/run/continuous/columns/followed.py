@@ -222,6 +222,7 @@ class Followed:
         apart = isinstance(self.made, Operated) and self.made.apart
         arguments: list[tuple[Any, ...]] = []
         sound = True
+        self.engine.evaluation.bind(self.unit.root, batch.tree.root)
         for k, f in enumerate(few.tolist()):
             values: list[Any] = [batch.node_alone(k) if apart else batch.node(k)]
             for one in inner:

@@ -4,7 +4,7 @@
 
 When the rows of a key are others, the fragments that asked for it are evaluated again, and no others. Of a row its keys
 are kept; its nodes are made when it is first looked up, in a document of their own. Keys are texts, as by far the most
-are: where other types meet, what is equal is left to objects (:mod:`...adjust.lookup`).
+are: where other types meet, or a row fails, :class:`~xstreamcast.run.continuous.adjust.lookup.Lookup` takes its place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from xstreamcast.model.tree import Node, Tree
 from xstreamcast.model.types import TEXTUAL
 from xstreamcast.plan.algebra import Concat, Group, Reduce
 from xstreamcast.run.continuous.columns.adjust import Adjusted
-from xstreamcast.run.continuous.columns.roles import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +35,10 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.columns.table import RegionTable
 
 Key = tuple[str, ...]
+
+
+class Outgrown(Exception):
+    """There are rows or keys that a join by texts does not know of."""
 
 
 class Row:
@@ -97,7 +100,7 @@ class Joined(Adjusted):
         self.drop(fragments)
         for f, outcome in zip(fragments, outcomes, strict=True):
             if isinstance(outcome, XStreamError):
-                raise Refused("a row that is joined fails")
+                raise Outgrown
             if outcome:
                 self.rows[f] = [self._row(f, array) for array in outcome]
 
@@ -198,5 +201,5 @@ def _keys(columns: list[list[Item]]) -> tuple[Key, ...]:
 
 def _text(key: Item) -> str:
     if type(key) is not Untyped and type(key) not in TEXTUAL:
-        raise Refused("keys that are no texts")
+        raise Outgrown
     return str(key)

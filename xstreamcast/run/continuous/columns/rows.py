@@ -111,6 +111,7 @@ class RowProgram:
             self.nodes = False
         function = self._function
         if function is not None and home and batch.are_all:
+            self.evaluation.bind(self.unit.root, self._root(batch.tree))
             return _called(function, self.evaluation, [(batch.node(k),) for k in range(len(batch.rows))], observer)
         alone: list[Outcome] = []
         for k in range(len(batch.rows)):
@@ -169,6 +170,7 @@ class SharedProgram:
         self.evaluation = evaluation
         e = from_record_of(code.unit)
         assert e is not None
+        self._root = code.unit.root
         names = [plan_name((PLAN, f"constant {number}")) for number in range(len(constants_in(e)))]
         params = tuple([ast.Param(name) for name in (plan_name(RECORD), *names)])
         self._function = code.parts.compile(ast.InlineFunction(params, None, _lifted(e, names), span=e.span))
@@ -181,6 +183,7 @@ class SharedProgram:
     def outcomes(self, batch: Batch, pairs: list[tuple[int, int]]) -> list[Outcome]:
         """The outcome of each pair of a query and a fragment."""
         constants = self.constants
+        self.evaluation.bind(self._root, batch.tree.root)
         return _called(self._function, self.evaluation, [(batch.node(k), *constants[query]) for query, k in pairs])
 
 
@@ -242,17 +245,18 @@ def _of_record(unit: Unit) -> ast.InlineFunction | None:
 
 
 def from_record_of(unit: Unit) -> ast.Expr | None:
-    """E from the record on; None if it does not begin with its only records."""
+    """E from the record on; None if it does not begin with its only records. The document is that of the batch."""
     e = unit.items
     if len(unit.records) != 1:
         return None
-    if not isinstance(e, ast.FLWOR):
-        return from_record(e, unit, unit.records[0])
-    first = e.clauses[0]
-    if not isinstance(first, ast.ForClause) or first.position is not None or first.allowing_empty:
-        return None
-    source = from_record(first.source, unit, unit.records[0])
-    return None if source is None else replace(e, clauses=(replace(first, source=source), *e.clauses[1:]))
+    made = from_record(e, unit, unit.records[0])
+    if isinstance(e, ast.FLWOR):
+        first = e.clauses[0]
+        if not isinstance(first, ast.ForClause) or first.position is not None or first.allowing_empty:
+            return None
+        source = from_record(first.source, unit, unit.records[0])
+        made = None if source is None else replace(e, clauses=(replace(first, source=source), *e.clauses[1:]))
+    return made
 
 
 def from_record(e: ast.Expr, unit: Unit, record: Path) -> ast.Expr | None:
