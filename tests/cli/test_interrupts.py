@@ -77,6 +77,21 @@ def test_a_signal_waits_for_the_end_of_an_import(tmp_path: Path, monkeypatch: py
     assert sys.modules.pop("slowly_imported").whole
 
 
+def test_a_signal_waits_until_a_class_is_made() -> None:
+    class Part:
+        def __set_name__(self, owner: type, name: str) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    made: list[type] = []
+
+    def work() -> None:
+        made.append(type("Whole", (), {"part": Part()}))
+        wait()
+
+    interrupted(work)
+    assert made
+
+
 def test_a_signal_in_a_finaliser_is_not_lost() -> None:
     class Finalised:
         def __del__(self) -> None:

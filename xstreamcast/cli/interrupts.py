@@ -3,7 +3,8 @@
 Python raises what a signal's handler raises between any two steps of the main thread, also where nobody can do right
 with it. So a signal
 
-* in the middle of an import waits for the end of that: code in C makes other errors of it, and modules stay half there
+* in the middle of an import waits for the end of that: code in C makes other errors of it, and modules stay half there;
+  so it does while a class is made, in ``__set_name__``
 * in a finaliser or a callback, where Python would drop it, comes again later
 * between the making of something and the ``try`` that undoes it waits as well: see :func:`kept`
 """
@@ -57,9 +58,11 @@ def _raised(number: int) -> BaseException:
 
 
 def _cannot_take(frame: FrameType | None) -> bool:
-    """Whether the main thread is in an import, or has just been told that Python drops a signal."""
+    """Whether the main thread is in an import or names the parts of a class, or has just been told that Python drops a
+    signal."""
     while frame is not None:
-        if frame.f_code.co_filename == _IMPORTING or frame.f_code is _drop.__code__:
+        code = frame.f_code
+        if code.co_filename == _IMPORTING or code.co_name == "__set_name__" or code is _drop.__code__:
             return True
         frame = frame.f_back
     return False
