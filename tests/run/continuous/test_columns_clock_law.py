@@ -9,8 +9,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from test_columns_law import RECORD, SECTION, SHAPES, Drawn, follow
+from test_columns_law import RECORD, SECTION, SHAPES, Drawn, answer, follow, told
 
+from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.cast.regions import Report
 from xstreamcast.model.change import Change, Fill, Freeze, Remove
 from xstreamcast.model.time import Instant, parse_instant
@@ -123,3 +124,63 @@ def test_what_is_let_go_of_is_not_told_as_removed_to_who_goes_on_from_it() -> No
 def test_windows_are_followed_in_columns(text: str) -> None:
     query = follow(text, SHAPES["events"], InTime(SHAPES["events"], 5).changes(200), 7)
     assert query.state()["followed"] == "columns", query.state()["by_objects"]
+
+
+CLOCKED = (*QUERIES, 'count(stream("s")//b)', 'for $b in stream("s")//b order by $b/x return <m>{ $b/@vtTo, $b/k }</m>')
+
+
+@pytest.mark.parametrize("text", CLOCKED)
+@pytest.mark.parametrize("shape", TIMED)
+def test_what_is_ahead_of_a_clock_by_hand_is_seen_once_its_time_has_come(shape: str, text: str) -> None:
+    drawn = InTime(SHAPES[shape], sum(map(ord, text)))
+    drawn.at += 30 * HOUR
+    changes = drawn.changes(160)
+    query, document = continuous(text, structures=SHAPES[shape], clock="manual"), Materialiser(SHAPES[shape])
+    display = Materialiser()
+    now, sizes = parse_instant("2003-11-01T12:00:00"), drawn.draw.choices([1, 3, 9, 30], k=50)
+    begin = 0
+    for size in sizes:
+        now += drawn.draw.choice([0, HOUR, 5 * HOUR])
+        emitted = query.tick(now)
+        some = changes[begin : begin + size]
+        begin += size
+        for change in some:
+            document.apply(change)
+        for one in [*emitted, *query.feed_many(some)]:
+            display.apply(one)
+        expected = answer(text, document, now)
+        assert told(query) == expected, f"after {begin} changes, at {now}"
+        if query.failure is None:
+            assert display.text() == expected
+    assert query.state()["followed"] == "columns" or text not in CLOCKED[-2:]
+
+
+@pytest.mark.parametrize("shape", TIMED)
+@pytest.mark.parametrize("odd", [False, True], ids=["columns", "left"])
+def test_what_comes_late_is_put_aside_wherever_batches_end(shape: str, odd: bool) -> None:
+    changes: list[Change] = InTime(SHAPES[shape], len(shape)).changes(200)
+    if odd:
+        changes.insert(120, Freeze(region=9999))
+    outcomes = set()
+    for size in (1, 7, 1000):
+        late: list[str] = []
+        query = continuous(
+            'count(stream("s")//b), sum(stream("s")//c)',
+            structures=SHAPES[shape],
+            lateness=3 * 3600,
+            report=lambda one, late=late: late.append(one.message) if one.code == "XSC0090" else None,  # type: ignore[misc]
+        )
+        for begin in range(0, len(changes), size):
+            query.feed_many(changes[begin : begin + size])
+        assert (query.state()["followed"] == "columns") is not odd
+        outcomes.add((query.text(), tuple(late)))
+    ((_, late_ones),) = outcomes
+    assert len(late_ones) > 10
+    kept = continuous('count(stream("s")//b), sum(stream("s")//c)', structures=SHAPES[shape])
+    mark = now = 0
+    for change in changes:
+        if change.valid_time is None or change.valid_time >= mark:
+            kept.feed(change)
+            now = max(now, change.valid_time or 0)
+            mark = max(mark, now - 3 * HOUR)
+    assert kept.text() == next(iter(outcomes))[0]

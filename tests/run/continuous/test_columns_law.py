@@ -18,7 +18,7 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import After, Change, Fill, Freeze, Hide, Remove, Repeat, Replace, Show
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, parse_structure
-from xstreamcast.model.time import parse_instant
+from xstreamcast.model.time import Instant, parse_instant
 from xstreamcast.run.continuous.query import ContinuousQuery, continuous, continuous_many
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of
@@ -190,10 +190,11 @@ compiled = cache(compile)
 """Queries, each compiled once: they are asked again and again."""
 
 
-def answer(text: str, document: Materialiser) -> str:
-    view = view_of(b"".join(document.document("", View(now=document.now))), "stream:s")
+def answer(text: str, document: Materialiser, now: Instant | None = None) -> str:
+    now = document.now if now is None else now
+    view = view_of(b"".join(document.document("", View(now=now))), "stream:s")
     try:
-        return serialise(compiled(text).ask(streams=lambda _: view, now=moment_at(document.now)).items())
+        return serialise(compiled(text).ask(streams=lambda _: view, now=moment_at(now)).items())
     except XStreamError as failure:
         return f"{failure.code}: {failure.message}"
 

@@ -20,7 +20,7 @@ from xstreamcast.model.findings import Findings
 from xstreamcast.model.fragment import Arrival
 from xstreamcast.model.garbage import not_collecting
 from xstreamcast.model.structure import Structure
-from xstreamcast.model.time import START, Instant, format_instant
+from xstreamcast.model.time import NOW, START, Instant
 from xstreamcast.run.continuous.arrive.arrivals import Ended
 from xstreamcast.run.continuous.arrive.share import Association
 from xstreamcast.run.continuous.planned import known_structures
@@ -95,7 +95,7 @@ class Inflow:
         self._retained: dict[str, list[Structure | None]] = {}
         self._late = lateness if isinstance(lateness, Mapping) else {"": lateness} if lateness is not None else {}
         self._now: Instant = START if now is None else instant(now)
-        self._advance()
+        self._read_clock()
 
     def association(self, stream: str) -> Association:
         """T1 of a stream."""
@@ -130,10 +130,12 @@ class Inflow:
                     self._now = one.now
         return self._now
 
-    def _advance(self) -> None:
-        """What was ahead of time by another clock than the streams' own is seen once its time has come."""
+    def _read_clock(self) -> None:
         if self.clock == "wall":
             self._now = max(self._now, instant(datetime.now(UTC)))
+
+    def _advance(self) -> None:
+        """What was ahead of time by another clock than the streams' own is seen once its time has come."""
         for name, association in self.associations.items():
             if self.clock != "event":
                 association.advance(self._now)
@@ -155,13 +157,35 @@ class Inflow:
     def watermark(self) -> Instant:
         """Nothing with an earlier valid time is taken in: the least, over the streams that go on, of their largest
         valid time less their lateness. It never decreases; a stream without a lateness keeps it where it is."""
+        self._mark = max(self._mark, min(self._marks(), default=START))
+        return self._mark
+
+    def _marks(self, without: Collection[str] = ()) -> list[Instant]:
+        """The watermarks of the streams that go on."""
         marks = []
         for name, one in self.associations.items():
             late = self._late.get(name, self._late.get(""))
-            if one.now != START and not one.ended and name not in self.finished:
+            if one.now != START and not one.ended and name not in self.finished and name not in without:
                 marks.append(START if late is None else one.now - round(late * 1_000_000))
-        self._mark = max(self._mark, min(marks, default=START))
-        return self._mark
+        return marks
+
+    def admit(self, name: str) -> None:
+        """Tell the table of a stream, in columns, what time it is, and how late changes may come."""
+        inlet = self.association(name).inlet
+        if inlet is not None and self.clock != "event":
+            inlet.table.advance(self._now)
+        if inlet is not None and self._late:
+            others = self._marks({name})
+            late = self._late.get(name, self._late.get(""))
+            ended = self.association(name).ended or name in self.finished
+            lateness = None if late is None or ended else round(late * 1_000_000)
+            inlet.table.admit(lateness, self.watermark, min(others, default=NOW))
+
+    def admitted(self, name: str) -> None:
+        """Changes have been taken in: the watermark goes on."""
+        inlet = self.association(name).inlet
+        if inlet is not None and self._late:
+            self._mark = max(self._mark, inlet.table.mark)
 
     def stream_of(self, stream: str | None) -> str:
         """The stream that is meant: the one named, or the only one that the queries read."""
@@ -196,7 +220,7 @@ class Inflow:
         from xstreamcast.run.continuous.columns.following import follow_in_columns
 
         self._decided = True
-        plain = self.clock == "event" and not self._late and self.fixed is None and self.memory is None
+        plain = self.fixed is None and self.memory is None
         if self.columns and plain and not self.rooted and not self._keeps_all:
             follow_in_columns(self)
 
@@ -274,7 +298,7 @@ class Inflow:
             inlet = association.inlet
             by_kernel = inlet is not None and len(items) >= _FROM_MEMORY
             for stretch in inlet.read(items) if inlet is not None and by_kernel else read_batches(BytesIO(items)):
-                if isinstance(stretch, Arrival) or self._late:
+                if isinstance(stretch, Arrival) or (self._late and association.inlet is None):
                     for arrival in (stretch,) if isinstance(stretch, Arrival) else stretch.objects():
                         self._take(arrival.item, name, arrival.place, arrival.inside)
                 else:
@@ -313,7 +337,7 @@ class Inflow:
                     self.begin()  # so that what nobody needs is known
                     if number % _OFTEN == 0:
                         self.settle()
-            elif self._late:
+            elif self._late and association.inlet is None:
                 for arrival in stretch.objects():
                     self._take(arrival.item, name, arrival.place, arrival.inside)
             else:
@@ -333,6 +357,11 @@ class Inflow:
             progress(association.changed)
             if first == len(batch):
                 return
+            if self._late:
+                for change, place, inside, *_ in batch.arrivals(range(first, len(batch))):
+                    if not self.is_late(association, change, place):
+                        association.apply(change, place, inside)
+                return
         for live in association.followers:
             live.runs.telling = telling or self.fixed is not None
         for _ in association.take_batch(batch, first):
@@ -344,6 +373,7 @@ class Inflow:
 
     def settle(self) -> None:
         """Let every query evaluate what has come; what that changes in the answers is told later."""
+        self._read_clock()
         self.flush()
         self._advance()
         for query in self.queries:
@@ -381,6 +411,7 @@ class Inflow:
 
     def go_on(self, tell: bool = True) -> None:
         """Let every query look at what has come, and at the time, and ``tell`` what is different, or when asked to."""
+        self._read_clock()
         self.flush()
         self._advance()
         for query in self.queries:
@@ -399,13 +430,19 @@ class Inflow:
                 self.leave_columns("the tag structure is another")
         elif not self._decided:
             self._decide()
-        if isinstance(item, Change) and item.valid_time is not None and self._late:
-            mark = self.watermark
-            if item.valid_time < mark:
-                text = f"valid from {format_instant(item.valid_time)}, before the watermark {format_instant(mark)}"
-                association.diagnose("XSC0090", "quarantine", text, place or Place(), item)
-                return
+        if isinstance(item, Change) and association.inlet is None and self.is_late(association, item, place):
+            return
         association.apply(item, place, inside)
+
+    def is_late(self, association: Association, change: Change, place: Place | None) -> bool:
+        """Whether a change comes too late; then it is put aside."""
+        if change.valid_time is None or not self._late:
+            return False
+        mark = self.watermark
+        if change.valid_time >= mark:
+            return False
+        association.put_aside(change, place or Place(), mark)
+        return True
 
     def finish(self, stream: str, tell: bool = True) -> None:
         """A stream brings nothing more: what still waits for a structure is put aside."""

@@ -17,7 +17,7 @@ from xstreamcast.errors import Place, XStreamError
 from xstreamcast.model.change import ROOT, Change, ContentChange, Fill, Freeze, Repeat
 from xstreamcast.model.content import Content, Opened, has_one_root, has_only_root
 from xstreamcast.model.names import ELEMENT, intern
-from xstreamcast.model.time import START
+from xstreamcast.model.time import START, format_instant
 from xstreamcast.plan.algebra import Plan, Strategy, Unit
 from xstreamcast.plan.retention import EVERYTHING
 from xstreamcast.run.continuous.arrive.at_once import AtOnce
@@ -132,6 +132,12 @@ class Association(AtOnce):
         for change, place, inside in table.kept(removed=True):
             self.attempt(change, place, inside)
         self.changed, self.skipped, self.now = counts
+
+    def put_aside(self, change: Change, place: Place, mark: Instant) -> None:
+        """A change comes too late."""
+        assert change.valid_time is not None
+        text = f"valid from {format_instant(change.valid_time)}, before the watermark {format_instant(mark)}"
+        self.diagnose("XSC0090", "quarantine", text, place, change)
 
     def pass_over(self, regions: Longs) -> None:
         """Some regions are of no interest."""

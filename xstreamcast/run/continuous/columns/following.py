@@ -45,11 +45,14 @@ def follow_in_columns(inflow: Inflow) -> bool:
 def flush(inflow: Inflow) -> None:
     """Take in what waits, and evaluate what it makes different."""
     try:
-        for one in inflow.associations.values():
+        for name, one in inflow.associations.items():
             if one.inlet is not None:
+                inflow.admit(name)
                 one.inlet.flush()
+                inflow.admitted(name)
         _settle(inflow)
     except Odd as odd:
+        inflow.admitted(name)
         _go_on_with(inflow, one, odd)
     except Refused as refusal:
         inflow.leave_columns(str(refusal))
@@ -58,10 +61,15 @@ def flush(inflow: Inflow) -> None:
 def take_batch(inflow: Inflow, association: Association, batch: FragmentBatch) -> int:
     """Take in a batch; the number of the first change that is left for a table of objects, or of all."""
     assert association.inlet is not None
+    name = next(name for name, one in inflow.associations.items() if one is association)
     try:
+        association.inlet.flush()
+        inflow.admit(name)
         association.inlet.take_batch(batch)
+        inflow.admitted(name)
         _settle(inflow)
     except Odd as odd:
+        inflow.admitted(name)
         _go_on_with(inflow, association, odd)
         return odd.first
     except Refused as refusal:
@@ -74,7 +82,8 @@ def _go_on_with(inflow: Inflow, association: Association, odd: Odd) -> None:
     inflow.leave_columns(odd.why)
     with association.together():
         for change, place, inside in odd.rest:
-            association.apply(change, place, inside)
+            if not inflow.is_late(association, change, place):
+                association.apply(change, place, inside)
 
 
 def _settle(inflow: Inflow) -> None:

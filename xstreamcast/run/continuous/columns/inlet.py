@@ -37,7 +37,7 @@ from xstreamcast.model.fragment import Arrival, ReaderState
 from xstreamcast.model.parse import parse
 from xstreamcast.run.continuous.associate.reach import name_of
 from xstreamcast.run.continuous.columns.arrived import SENT, Arrived, Waiting
-from xstreamcast.run.continuous.columns.layout import AGAIN, NOTHING, OLDER, STAYS
+from xstreamcast.run.continuous.columns.layout import AGAIN, LATE, NOTHING, OLDER, STAYS
 from xstreamcast.run.continuous.columns.layout import VERSION as F_VERSION
 from xstreamcast.run.continuous.columns.table import RegionTable
 
@@ -205,8 +205,13 @@ class Inlet:
         while (first := self._taken(batch, first, some)) < len(batch):
             if batch.kind[first] == _EOS:
                 self.association.ended = True
+                self.table.end()
             elif batch.tsid[first] >= 0 and int(batch.tsid[first]) not in self.table.structure.tags:
                 change, place, *_ = some[first] if some else next(batch.arrivals([first]))
+                if change.valid_time is not None and change.valid_time < self.table.mark:
+                    self.association.put_aside(change, place, self.table.mark)
+                    first += 1
+                    continue
                 text = f"tsid {change.tsid} is not in the structure"
                 self.association.diagnose("XSC0022", "quarantine", text, place, change)
             else:
@@ -222,7 +227,7 @@ class Inlet:
         stopped, said, skipped = table.take(batch, first)
         if skipped:
             association.pass_over(batch.region[skipped])
-        association.changed += stopped - first
+        association.changed += stopped - first - sum(code == LATE for code, _, _ in said)
         association.now = max(association.now, table.now)
         for code, k, f in said:
             change, place, *_ = some[k] if some else next(batch.arrivals([k]))
@@ -230,9 +235,11 @@ class Inlet:
         return stopped
 
     def _tell(self, code: int, change: Change, place: Place, f: int) -> None:
-        """Say what is to be said of a change that was taken in, as the table of objects does."""
+        """Say what is to be said of a change that came, as the table of objects does."""
         tell = self.association.diagnose
-        if code == OLDER:
+        if code == LATE:
+            self.association.put_aside(change, place, f)
+        elif code == OLDER:
             version = int(self.table.fillings[f, F_VERSION])
             tell("XSC0025", "note", f"older than version {version}; no effect", place, change)
         elif code == AGAIN:

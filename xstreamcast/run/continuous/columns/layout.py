@@ -18,9 +18,10 @@ NUMBER, HEAD, PLACE, SOUGHT, REGION_WORDS = range(5)
 # A filling: its region, and the next of that; tag, version (-1: none), time; where its content lies; its holes, from
 # one on; flags; what orders events of one instant; its last node.
 OF, NEXT, TSID, VERSION, TIME, BEGIN, TO, FIRST, COUNT, FLAGS, DIGEST, NODE, FILLING_WORDS = range(13)
-ENDED, CHANGED, LET_GO = 1, 2, 4
+ENDED, CHANGED, LET_GO, AHEAD = 1, 2, 4, 8
 """Of a filling: its life has ended, there is no content; it has not been settled since it changed; no query can see it
-again."""
+again; its time has not come by a clock other than the stream's own."""
+UNSEEN: Final = ENDED | AHEAD
 # A hole: the region it is for; where it lies, from its content's beginning; its tag.
 FOR, START, END, H_TSID, HOLE_WORDS = range(5)
 # A place is a hole where it is in the document (one in two versions of an element is in two places): the region, the
@@ -39,9 +40,13 @@ UNKNOWN, UNTIMED, TEMPORAL, EVENT = -1, 0, 1, 2
 
 # How much there is, and what a batch did.
 REGIONS, FILLINGS, HOLES, BYTES, DEAD, NOW, CHANGES, LOGGED, REORDERED, DIRTY, SKIPPED, PLACES, NODES = range(13)
-FREE_PLACE, FREE_NODE, WORK, SETTLED, TALLY = range(13, 18)
+FREE_PLACE, FREE_NODE, WORK, SETTLED = range(13, 17)
+# Of time: the current one by another clock than the stream's own; the earliest to come; how late a change
+# may be (-1: at any time), what is too late now, and the watermark of the other streams.
+CLOCK, AWAITED, LATENESS, MARK, OTHERS, TALLY = range(17, 23)
 
 FILL, REPEAT, REPLACE, REMOVE = (KINDS.index(kind) for kind in (Fill, Repeat, Replace, Remove))
 # What is to be said of a change that was taken: it is older, says something else again, removes nothing, or an event;
-# or of an event: another one has the same instant and version (instead of the change's number, that one's slot).
-OLDER, AGAIN, NOTHING, STAYS, TIE = range(1, 6)
+# or of an event: another one has the same instant and version (instead of the change's number, that one's slot); or it
+# comes too late (instead of a filling, the watermark).
+OLDER, AGAIN, NOTHING, STAYS, TIE, LATE = range(1, 7)

@@ -17,6 +17,7 @@ from xstreamcast.model.time import NOW as FOREVER
 from xstreamcast.model.time import START as BEGINNING
 from xstreamcast.native.kernel import I64, I64x2, kernel
 from xstreamcast.run.continuous.columns.layout import (
+    AHEAD,
     ENDED,
     EVENT,
     FILLING_WORDS,
@@ -63,7 +64,7 @@ def _ends(fillings: Any, tags: Any) -> Longs:
     kinds = tags[fillings[:, TSID], KIND]
     ends: Longs = np.full(len(fillings), FOREVER, np.int64)
     ends[kinds == EVENT] = fillings[kinds == EVENT, TIME] + 1
-    versions = np.flatnonzero(kinds == TEMPORAL)
+    versions = np.flatnonzero((kinds == TEMPORAL) & (fillings[:, FLAGS] & AHEAD == 0))
     versions = versions[np.lexsort((fillings[versions, TIME], fillings[versions, OF]))]
     followed = fillings[versions[:-1], OF] == fillings[versions[1:], OF]
     ends[versions[:-1][followed]] = fillings[versions[1:][followed], TIME]

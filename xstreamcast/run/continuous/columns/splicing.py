@@ -10,11 +10,11 @@ from xstreamcast.model.time import NOW as FOREVER
 from xstreamcast.model.time import START as BEGINNING
 from xstreamcast.native.kernel import I64, U8, I64x2, inner, kernel
 from xstreamcast.run.continuous.columns.layout import (
+    AHEAD,
     BEGIN,
     BYTES,
     COUNT,
     END,
-    ENDED,
     EVENT,
     FILLINGS,
     FIRST,
@@ -38,6 +38,7 @@ from xstreamcast.run.continuous.columns.layout import (
     TIME,
     TO,
     TSID,
+    UNSEEN,
 )
 from xstreamcast.run.continuous.columns.ordering import earlier
 from xstreamcast.run.continuous.columns.taking import tag_end
@@ -118,7 +119,7 @@ def _until(f: int, regions: Any, fillings: Any) -> int:
     found = FOREVER
     g = regions[fillings[f, OF], HEAD]
     while g >= 0:
-        if fillings[g, TIME] > fillings[f, TIME] and fillings[g, TIME] < found:
+        if fillings[f, TIME] < fillings[g, TIME] < found and fillings[g, FLAGS] & AHEAD == 0:
             found = fillings[g, TIME]
         g = fillings[g, NEXT]
     return int(found)
@@ -207,7 +208,7 @@ def splice(
             base = top + 1
             filler = regions[holes[hole, FOR], HEAD]
             while filler >= 0:
-                if fillings[filler, FLAGS] & ENDED == 0:
+                if fillings[filler, FLAGS] & UNSEEN == 0:
                     if top + 1 >= room:
                         return REFUSED
                     spot = top + 1  # the earliest is on top

@@ -17,7 +17,6 @@ from xstreamcast.run.continuous.columns.layout import (
     CHANGES,
     COUNT,
     DIRTY,
-    ENDED,
     EVALUATED,
     FIRST,
     FLAGS,
@@ -55,6 +54,7 @@ from xstreamcast.run.continuous.columns.layout import (
     TEMPORAL,
     TIME,
     TSID,
+    UNSEEN,
     WORK,
 )
 
@@ -143,7 +143,7 @@ def _stand(
     nodes[n, N_FIRST] = p
     f = regions[slot, HEAD]
     while f >= 0:
-        if fillings[f, FLAGS] & ENDED == 0:
+        if fillings[f, FLAGS] & UNSEEN == 0:
             work[tally[WORK], 0], work[tally[WORK], 1] = f, p
             tally[WORK] += 1
         f = fillings[f, NEXT]
@@ -350,7 +350,7 @@ def _begin(
     if tags[tag, SHOWS] and tags[tag, KIND] == TEMPORAL:
         _tell_former(f, bits, tags, regions, fillings, nodes, places, dirty, tally)
     n = fillings[f, NODE]
-    if fillings[f, FLAGS] & ENDED:
+    if fillings[f, FLAGS] & UNSEEN:
         while n >= 0:
             following = nodes[n, N_NEXT]
             _look_at(n, bits, tags, fillings, nodes, places, dirty, tally)

@@ -15,16 +15,20 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from xstreamcast.cast import columns as change
+from xstreamcast.model.time import NOW as FOREVER
 from xstreamcast.model.time import START as BEGINNING
 from xstreamcast.model.time import Instant
 from xstreamcast.native.kernel import bound
 from xstreamcast.run.continuous.columns.arrived import Arrived, empty
 from xstreamcast.run.continuous.columns.layout import (
     ABOVE,
+    AHEAD,
+    AWAITED,
     BEGIN,
     BYTES,
     CHANGED,
     CHANGES,
+    CLOCK,
     COUNT,
     DEAD,
     DIGEST,
@@ -43,8 +47,10 @@ from xstreamcast.run.continuous.columns.layout import (
     HOLES,
     IS_GONE,
     KIND,
+    LATENESS,
     LET_GO,
     LOGGED,
+    MARK,
     N_FILLING,
     N_MARKS,
     N_PLACE,
@@ -58,6 +64,7 @@ from xstreamcast.run.continuous.columns.layout import (
     NOWHERE,
     NUMBER,
     OF,
+    OTHERS,
     P_NODE,
     PART,
     PLACE_WORDS,
@@ -109,7 +116,9 @@ class RegionTable:
     def __init__(self, structure: Structure) -> None:
         self.structure = structure
         self.tally: Longs = np.zeros(TALLY, np.int64)
-        self.tally[NOW] = BEGINNING
+        self.tally[[NOW, MARK]] = BEGINNING
+        self.tally[[CLOCK, AWAITED, OTHERS]] = FOREVER
+        self.tally[LATENESS] = NOWHERE
         self.tally[[FREE_PLACE, FREE_NODE]] = NOWHERE
         self.regions = _table(64, REGION_WORDS)
         self.fillings = _table(64, FILLING_WORDS)
@@ -151,6 +160,39 @@ class RegionTable:
         for word, column in columns.items():
             for tsid, bits in column.items():
                 self.tags[tsid, word] |= bits
+
+    # ---------------------------------------------------------------------------------------------- time
+
+    def advance(self, now: Instant) -> None:
+        """The current time by another clock than the stream's own: what was ahead of it may be seen from now on."""
+        tally = self.tally
+        tally[CLOCK] = now
+        if now < tally[AWAITED]:
+            return
+        fillings = self.fillings[: tally[FILLINGS]]
+        ahead = np.flatnonzero(fillings[:, FLAGS] & AHEAD)
+        come = fillings[ahead, TIME] <= now
+        tally[AWAITED] = fillings[ahead[~come], TIME].min(initial=FOREVER)
+        some = ahead[come]
+        fillings[some, FLAGS] &= ~AHEAD
+        some = some[fillings[some, FLAGS] & CHANGED == 0]
+        fillings[some, FLAGS] |= CHANGED
+        self._change(some)
+
+    def admit(self, lateness: int | None, mark: Instant, others: Instant) -> None:
+        """How late changes may come, in microseconds: what is too late now; and the watermark of the other streams."""
+        self.tally[[LATENESS, MARK, OTHERS]] = NOWHERE if lateness is None else lateness, mark, others
+
+    def end(self) -> None:
+        """The stream is at its end: the watermark is that of the others."""
+        self.tally[LATENESS] = NOWHERE
+        if self.tally[OTHERS] != FOREVER:
+            self.tally[MARK] = max(self.tally[MARK], self.tally[OTHERS])
+
+    @property
+    def mark(self) -> Instant:
+        """What is too late."""
+        return int(self.tally[MARK])
 
     # ---------------------------------------------------------------------------------------------- what comes
 
@@ -268,16 +310,21 @@ class RegionTable:
             return 0
         some = passed(self.fillings[:count], self.tags, kept, now)
         self._enough = 2 * (count - len(some)) + _AT_LEAST
-        fillings, changes = self.fillings, int(self.tally[CHANGES])
-        self._changed = _grown(self._changed, changes + len(some))
-        self._changed[changes : changes + len(some)] = some
-        self.tally[CHANGES] = changes + len(some)
+        fillings = self.fillings
+        self._change(some)
         self.tally[DEAD] += (fillings[some, TO] - fillings[some, BEGIN]).sum()
         fillings[some, TO] = fillings[some, BEGIN]
         fillings[some, COUNT] = 0
         fillings[some, FLAGS] |= ENDED | CHANGED | LET_GO
         self._leaving += len(some)
         return len(some)
+
+    def _change(self, some: Longs) -> None:
+        """Fillings are to be settled."""
+        changes = int(self.tally[CHANGES])
+        self._changed = _grown(self._changed, changes + len(some))
+        self._changed[changes : changes + len(some)] = some
+        self.tally[CHANGES] = changes + len(some)
 
     def dirty(self) -> tuple[Longs, Longs, Any]:
         """The nodes that are marked, for whom, and which of them are there; they wait for :meth:`release`."""

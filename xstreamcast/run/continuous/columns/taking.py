@@ -25,10 +25,13 @@ from xstreamcast.native.kernel import I64, U8, Flags, I64x2, inner, kernel
 from xstreamcast.run.continuous.columns.layout import (
     ABOVE,
     AGAIN,
+    AHEAD,
+    AWAITED,
     BEGIN,
     BYTES,
     CHANGED,
     CHANGES,
+    CLOCK,
     COUNT,
     DEAD,
     DIGEST,
@@ -44,7 +47,10 @@ from xstreamcast.run.continuous.columns.layout import (
     HEAD,
     HOLES,
     KIND,
+    LATE,
+    LATENESS,
     LOGGED,
+    MARK,
     NAME_FROM,
     NAME_TO,
     NEEDED,
@@ -56,6 +62,7 @@ from xstreamcast.run.continuous.columns.layout import (
     NUMBER,
     OF,
     OLDER,
+    OTHERS,
     PLACE,
     REGIONS,
     REMOVE,
@@ -298,6 +305,17 @@ def _log(code: int, k: int, f: int, log: Any, tally: Any) -> None:
 
 
 @inner
+def _pass(time: int, tally: Any) -> None:
+    """A change of a valid time has come: the stream's own time goes on, and with it the watermark."""
+    if time == NO_TIME or time <= tally[NOW]:
+        return
+    tally[NOW] = time
+    if tally[LATENESS] >= 0:
+        mark = min(tally[OTHERS], time - tally[LATENESS])
+        tally[MARK] = max(tally[MARK], mark)
+
+
+@inner
 def _end(f: int, fillings: Any, tally: Any) -> None:
     """The life of a filling ends."""
     tally[DEAD] += fillings[f, TO] - fillings[f, BEGIN]
@@ -339,6 +357,9 @@ def take(
             return k
         if changes[k, C_TARGET] >= 0 or changes[k, DOC_TO] > changes[k, DOC_FROM]:
             return k
+        if time != NO_TIME and time < tally[MARK]:
+            _log(LATE, k, tally[MARK], log, tally)
+            continue
         slot = NOWHERE
         if tsid < 0:
             if number == _ROOT:
@@ -359,8 +380,7 @@ def take(
         if tags[tsid, NEEDED] == 0:
             skipped[tally[SKIPPED]] = k
             tally[SKIPPED] += 1
-            if time != NO_TIME and time > tally[NOW]:
-                tally[NOW] = time
+            _pass(time, tally)
             continue
         if number == _ROOT and tsid != root:
             return k
@@ -378,8 +398,7 @@ def take(
                 continue
             if how == EVENT:
                 _log(STAYS, k, NOWHERE, log, tally)
-                if time != NO_TIME and time > tally[NOW]:
-                    tally[NOW] = time
+                _pass(time, tally)
                 continue
         if slot < 0:
             slot = slot_of(number, places, regions, tally)
@@ -410,8 +429,7 @@ def take(
                             break
                         tied = f
                 place = (place + 1) & mask
-        if time != NO_TIME and time > tally[NOW]:
-            tally[NOW] = time
+        _pass(time, tally)
         if how == EVENT and known >= 0:
             continue
         if known >= 0:
@@ -435,6 +453,9 @@ def take(
             known = _made(slot, tsid, at, regions, fillings, tally)
             if how != UNTIMED:
                 stamps[place] = known + 1
+                if at > tally[CLOCK]:
+                    fillings[known, FLAGS] |= AHEAD
+                    tally[AWAITED] = min(tally[AWAITED], at)
             if tied >= 0:
                 _log(TIE, tied, known, log, tally)
         if version >= 0:
