@@ -186,12 +186,14 @@ def _at(c: Compiler, number: int, produce: Produce, body: Body, single_loop: boo
 
 def _last(c: Compiler, produce: Produce, body: Body) -> None:
     out = c.out
-    found = out.fresh()
+    found, tree = out.fresh(), out.fresh("t")
     out.line(f"{found} = None")
     items: list[Val] = []
 
     def keep(item: Val) -> None:
         items.append(item)
+        if item.rep is Rep.ROW:  # the items after it may be of other trees
+            out.line(f"{tree} = {item.tree}")
         out.line(f"{found} = {item.code if item.rep is Rep.ROW else c.item(item)}")
 
     with out.sealed():
@@ -201,7 +203,7 @@ def _last(c: Compiler, produce: Produce, body: Body) -> None:
     sample = items[0]
     if sample.rep is Rep.ROW and len(items) == 1:
         with out.block(f"if {found} is not None:"):
-            body(replace(sample, code=found))
+            body(replace(sample, code=found, tree=tree))
     else:
         c.iterate(opt(found, c.joined([item.type for item in items]).optional()), body)
 
@@ -215,21 +217,17 @@ def _with_last(c: Compiler, predicate: ast.Expr, scope: Scope, produce: Produce,
 
     def keep(item: Val) -> None:
         items.append(item)
-        out.line(f"{rows}.append({item.code if item.rep is Rep.ROW else c.item(item)})")
+        out.line(f"{rows}.append({c.item(item)})")
 
     with out.sealed():
         produce(keep)
     if not items:
         return
-    sample = items[0]
     out.line(f"{last} = len({rows})")
     name = out.fresh()
     condition = is_condition(predicate, scope)
     with out.loop(f"for {position}, {name} in enumerate({rows}, 1):"):
-        if sample.rep is Rep.ROW:
-            item = replace(sample, code=name)
-        else:
-            item = one(name, c.joined([kept.type for kept in items]))
+        item = one(name, c.joined([kept.type for kept in items]))
         inner = c.focused(scope, item, position, last)
         with out.block(f"if {_passes(c, predicate, inner, condition, position)}:"):
             body(item)

@@ -55,7 +55,7 @@ class Arrived:
         def one(k: int) -> Waiting:
             kind, region, tsid, version, time = rows[k, [KIND, REGION, TSID, VERSION, TIME]].tolist()
             content = {"content": contents[k]} if SENT[kind] else {}
-            common = {"tsid": tsid, "version": None if version == NONE else version}
+            common = {"tsid": None if tsid == NONE else tsid, "version": None if version == NONE else version}
             at = None if time == NO_TIME else time
             return KINDS[kind](region=region, valid_time=at, **common, **content), Place(), 0
 

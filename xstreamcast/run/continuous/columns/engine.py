@@ -473,8 +473,12 @@ class Columnar(Related):
         return made.operator.removed
 
     def members(self, where: Number) -> int:
-        """How many fragments have an outcome for a unit."""
-        return self.units[where].made.size
+        """How many records a unit has; where they are no fragments, how many of these have an outcome."""
+        followed = self.units[where]
+        if not followed.home:
+            return followed.made.size
+        tags = followed.table.tags_of(followed.table.evaluated_for(followed.bit))
+        return int(np.isin(tags, sorted(followed.home)).sum())
 
     def opened(self, name: str) -> tuple[int, int]:
         """How many fragments of a stream are kept, and how many of these for their holes only."""

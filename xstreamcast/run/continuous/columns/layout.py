@@ -22,8 +22,9 @@ ENDED, CHANGED, LET_GO, AHEAD = 1, 2, 4, 8
 """Of a filling: its life has ended, there is no content; it has not been settled since it changed; no query can see it
 again; its time has not come by a clock other than the stream's own."""
 UNSEEN: Final = ENDED | AHEAD
-# A hole: the region it is for; where it lies, from its content's beginning; its tag.
-FOR, START, END, H_TSID, HOLE_WORDS = range(5)
+# A hole: the region it is for; where it lies, from its content's beginning; its tag; the tag of the element around it,
+# NOWHERE in a page.
+FOR, START, END, H_TSID, AROUND, HOLE_WORDS = range(6)
 # A place is a hole where it is in the document (one in two versions of an element is in two places): the region, the
 # hole, the node around it; the next place of the region, and the next one in the node.
 P_REGION, P_HOLE, P_NODE, P_NEXT, P_BESIDE, PLACE_WORDS = range(6)
@@ -37,6 +38,8 @@ IS_GONE: Final = -1
 # its fragments are seen.
 KIND, NEEDED, EVALUATED, PART, NAME_FROM, NAME_TO, ABOVE, SHOWS, TAG_WORDS = range(9)
 UNKNOWN, UNTIMED, TEMPORAL, EVENT = -1, 0, 1, 2
+# The last row of the tags is that of *pages*: regions without a tag that hold holes and nothing else, as feeds have
+# them so that an element of very many records need not be sent again for each. A hole that names no tag has this one.
 
 # How much there is, and what a batch did.
 REGIONS, FILLINGS, HOLES, BYTES, DEAD, NOW, CHANGES, LOGGED, REORDERED, DIRTY, SKIPPED, PLACES, NODES = range(13)

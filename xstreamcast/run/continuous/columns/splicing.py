@@ -208,7 +208,7 @@ def splice(
             base = top + 1
             filler = regions[holes[hole, FOR], HEAD]
             while filler >= 0:
-                if fillings[filler, FLAGS] & UNSEEN == 0:
+                if fillings[filler, FLAGS] & UNSEEN == 0 and tags[fillings[filler, TSID], PART] & bits:
                     if top + 1 >= room:
                         return REFUSED
                     spot = top + 1  # the earliest is on top

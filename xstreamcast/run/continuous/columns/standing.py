@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from xstreamcast.native.kernel import I64, I64x2, inner, kernel
 from xstreamcast.run.continuous.columns.layout import (
+    ABOVE,
+    AROUND,
     CHANGED,
     CHANGES,
     COUNT,
@@ -201,6 +203,22 @@ def _pushes(first: int, end: int, regions: Any, fillings: Any, holes: Any) -> in
 
 
 @inner
+def _fits(f: int, p: int, tags: Any, fillings: Any, holes: Any, places: Any, nodes: Any) -> bool:
+    """Whether a filling may stand at a place: what its hole is for, and in an element of the tag around its own."""
+    hole, tag, page = places[p, P_HOLE], fillings[f, TSID], tags.shape[0] - 1
+    if hole < 0:
+        return True
+    if holes[hole, H_TSID] != tag and holes[hole, H_TSID] != page:
+        return False
+    if tag == page or (holes[hole, H_TSID] == tag and holes[hole, AROUND] >= 0):
+        return True  # that was seen when the hole came
+    while hole >= 0 and holes[hole, AROUND] < 0:  # out of pages
+        p = nodes[places[p, P_NODE], N_PLACE]
+        hole = places[p, P_HOLE]
+    return bool(hole >= 0 and holes[hole, AROUND] == tags[tag, ABOVE])
+
+
+@inner
 def _enter(
     f: int, p: int, bits: int, tags: Any, regions: Any, fillings: Any, holes: Any, places: Any, nodes: Any, dirty: Any,
     work: Any, tally: Any,
@@ -211,8 +229,7 @@ def _enter(
         return FULL
     if end > first and tally[WORK] + _pushes(first, end, regions, fillings, holes) > work.shape[0]:
         return FULL
-    hole = places[p, P_HOLE]
-    if hole >= 0 and holes[hole, H_TSID] != fillings[f, TSID]:
+    if not _fits(f, p, tags, fillings, holes, places, nodes):
         return UNSOUND
     n = tally[FREE_NODE]
     if n >= 0:

@@ -160,6 +160,7 @@ class RegionTable:
         for word, column in columns.items():
             for tsid, bits in column.items():
                 self.tags[tsid, word] |= bits
+        self.tags[self.page, PART] = np.bitwise_or.reduce(self.tags[:, PART])
 
     # ---------------------------------------------------------------------------------------------- time
 
@@ -216,6 +217,11 @@ class RegionTable:
         return int(self.tally[BYTES] - self.tally[DEAD])
 
     @property
+    def page(self) -> int:
+        """The tag of pages."""
+        return len(self.tags) - 1
+
+    @property
     def root(self) -> int:
         return self.structure.root
 
@@ -233,7 +239,7 @@ class RegionTable:
         stopped: int = self._take(
             batch.buffer, batch.rows, first, odd, marks.rows, marks.offsets, marks.plain, self.root, self.tags,
             self._names, self._slots, self._stamps, self.regions, self.fillings, self.holes, self.arena,
-            self._changed, log, skipped, self._opened, tally,
+            self._changed, log, skipped, self._opened, np.zeros(len(marks.rows), np.int64), tally,
         )  # fmt: skip
         said: list[Said] = []
         for code, k, f in log[: tally[LOGGED]].tolist():
@@ -407,7 +413,7 @@ class RegionTable:
 
     def needs(self, tsids: Longs) -> Any:
         """Which tags any unit looks at fragments of; those that nobody knows, too."""
-        known = (tsids >= 0) & (tsids < len(self.tags))
+        known = (tsids >= 0) & (tsids < self.page)
         return ~known | (self.tags[np.where(known, tsids, 0), NEEDED] != 0)
 
     def number(self, f: int) -> int:
@@ -430,7 +436,7 @@ class RegionTable:
         rows = empty(len(fillings))
         rows[:, change.KIND] = np.where(ended, REMOVE, FILL)
         rows[:, change.REGION] = self.regions[fillings[:, OF], NUMBER]
-        rows[:, change.TSID] = fillings[:, TSID]
+        rows[:, change.TSID] = np.where(fillings[:, TSID] == self.page, change.NONE, fillings[:, TSID])
         rows[:, change.VERSION] = fillings[:, VERSION].clip(NOWHERE)
         rows[:, change.TIME] = np.where(timed & (fillings[:, TIME] != BEGINNING), fillings[:, TIME], change.NO_TIME)
         text = self.arena.data
@@ -450,8 +456,9 @@ def without(sequence: Longs, gone: list[int]) -> Longs:
 
 
 def _tags(structure: Structure) -> tuple[Table, Bytes]:
-    rows = _table(max(structure.tags) + 1, TAG_WORDS)
+    rows = _table(max(structure.tags) + 2, TAG_WORDS)
     rows[:, [KIND, ABOVE]] = UNKNOWN, -1
+    rows[-1, [KIND, NEEDED]] = UNTIMED, 1
     names = b""
     for tsid, tag in structure.tags.items():
         if tag.fragment or tsid == structure.root:

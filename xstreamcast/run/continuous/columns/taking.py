@@ -26,6 +26,7 @@ from xstreamcast.run.continuous.columns.layout import (
     ABOVE,
     AGAIN,
     AHEAD,
+    AROUND,
     AWAITED,
     BEGIN,
     BYTES,
@@ -171,8 +172,27 @@ def tag_end(b: Any, i: int) -> int:
 
 
 @inner
-def _stand(b: Any, begin: int, marks: Any, first: int, end: int, tsid: int, tags: Any, names: Any, opened: Any) -> bool:
-    """Whether each hole of a content is where the structure says: in elements that are the tags around its own."""
+def _innermost(b: Any, depth: int, tsid: int, tags: Any, names: Any, opened: Any) -> int:
+    """The tag of the innermost of some open elements, of which the first is a tag's; NOWHERE if it has none."""
+    for level in range(1, depth):
+        found = NOWHERE
+        for tag in range(tags.shape[0] - 1):
+            if tags[tag, ABOVE] == tsid and _is_name(b, opened[level], tag, tags, names):
+                found = tag
+        if found < 0:
+            return NOWHERE
+        tsid = found
+    return tsid
+
+
+@inner
+def _stand(
+    b: Any, begin: int, marks: Any, first: int, end: int, tsid: int, tags: Any, names: Any, opened: Any, around: Any
+) -> bool:
+    """Whether each hole of a content is where the structure says: in elements that are the tags around its own.
+
+    ``around``: the tag of the element around each.
+    """
     i = begin
     depth = 0
     for m in range(first, end):
@@ -211,7 +231,13 @@ def _stand(b: Any, begin: int, marks: Any, first: int, end: int, tsid: int, tags
                 if b[i - 1] == 47:
                     depth -= 1
                 i += 1
-        tag = tags[marks[m, M_TSID], ABOVE]
+        if marks[m, M_TSID] < 0:
+            around[m] = _innermost(b, depth, tsid, tags, names, opened)
+            if depth == 0 or around[m] < 0:
+                return False
+            i = marks[m, M_END]
+            continue
+        around[m] = tag = tags[marks[m, M_TSID], ABOVE]
         level = depth - 1
         if level < 0:
             return False
@@ -228,8 +254,9 @@ def _stand(b: Any, begin: int, marks: Any, first: int, end: int, tsid: int, tags
 
 @inner
 def _usual(
-    b: Any, changes: Any, k: int, marks: Any, offsets: Any, plain: Any, tsid: int, tags: Any, names: Any, opened: Any
-) -> bool:
+    b: Any, changes: Any, k: int, marks: Any, offsets: Any, plain: Any, tsid: int, tags: Any, names: Any, opened: Any,
+    around: Any,
+) -> bool:  # fmt: skip
     """Whether a content is one element of its tag, in no namespace, with holes where the structure has them."""
     first, end = offsets[k], offsets[k + 1]
     begin, to = changes[k, C_BEGIN], changes[k, C_TO]
@@ -240,19 +267,38 @@ def _usual(
     for m in range(first, end):
         if not plain[marks[m, M_CONTEXT]]:
             return False
-        if m > first:
-            tag = marks[m, M_TSID]
-            if marks[m, M_REGION] <= _ROOT or tag < 0 or tag >= tags.shape[0] or tags[tag, KIND] == UNKNOWN:
-                return False
-    return end == first + 1 or _stand(b, begin, marks, first + 1, end, tsid, tags, names, opened)
+        if m > first and not _is_hole(marks, m, tags):
+            return False
+    return end == first + 1 or _stand(b, begin, marks, first + 1, end, tsid, tags, names, opened, around)
+
+
+@inner
+def _is_hole(marks: Any, m: int, tags: Any) -> bool:
+    """Whether a mark is a hole for a fragment, or for a page."""
+    tag = marks[m, M_TSID]
+    return bool(marks[m, M_REGION] > _ROOT and (tag < 0 or (tag < tags.shape[0] - 1 and tags[tag, KIND] != UNKNOWN)))
+
+
+@inner
+def _is_page(changes: Any, k: int, marks: Any, offsets: Any, plain: Any, tags: Any, around: Any) -> bool:
+    """Whether a content is holes and nothing else."""
+    at = changes[k, C_BEGIN]
+    if changes[k, OPENED] == 0:
+        return False
+    for m in range(offsets[k], offsets[k + 1]):
+        if not _is_hole(marks, m, tags) or not plain[marks[m, M_CONTEXT]] or marks[m, M_START] != at:
+            return False
+        at = marks[m, M_END]
+        around[m] = NOWHERE
+    return bool(at == changes[k, C_TO])
 
 
 @inner
 def _say(
-    f: int, b: Any, changes: Any, k: int, marks: Any, offsets: Any, places: Any, regions: Any, fillings: Any,
-    holes: Any, arena: Any, tally: Any,
+    f: int, b: Any, changes: Any, k: int, marks: Any, first: int, end: int, page: int, around: Any, places: Any,
+    regions: Any, fillings: Any, holes: Any, arena: Any, tally: Any,
 ) -> None:  # fmt: skip
-    """A filling says what a change says."""
+    """A filling says what a change says, with some holes."""
     begin, to = changes[k, C_BEGIN], changes[k, C_TO]
     at = tally[BYTES]
     for i in range(to - begin):
@@ -264,12 +310,13 @@ def _say(
     fillings[f, FLAGS] &= ~ENDED
     h = tally[HOLES]
     fillings[f, FIRST] = h
-    fillings[f, COUNT] = offsets[k + 1] - offsets[k] - 1
-    for m in range(offsets[k] + 1, offsets[k + 1]):
+    fillings[f, COUNT] = end - first
+    for m in range(first, end):
         holes[h, FOR] = slot_of(marks[m, M_REGION], places, regions, tally)
         holes[h, START] = marks[m, M_START] - begin
         holes[h, END] = marks[m, M_END] - begin
-        holes[h, H_TSID] = marks[m, M_TSID]
+        holes[h, H_TSID] = marks[m, M_TSID] if marks[m, M_TSID] >= 0 else page
+        holes[h, AROUND] = around[m]
         h += 1
     tally[HOLES] = h
 
@@ -346,9 +393,11 @@ def take(
     log: I64x2,
     skipped: I64,
     opened: I64,
+    around: I64,
     tally: I64,
 ) -> int:
     """Take in the changes from ``first`` on; the number of the one that is odd, or how many there are."""
+    page = tags.shape[0] - 1
     for k in range(first, changes.shape[0]):
         kind, number, tsid = changes[k, C_KIND], changes[k, C_REGION], changes[k, C_TSID]
         version, time = changes[k, C_VERSION], changes[k, C_TIME]
@@ -372,9 +421,13 @@ def take(
                     _log(NOTHING, k, NOWHERE, log, tally)
                     continue
                 tsid = fillings[regions[slot, HEAD], TSID]
+            elif _is_page(changes, k, marks, offsets, plain, tags, around):
+                tsid = page
             else:
                 return k
-        if tsid >= tags.shape[0] or tags[tsid, KIND] == UNKNOWN:
+        elif tsid >= page:
+            return k
+        if tags[tsid, KIND] == UNKNOWN:
             return k
         how = tags[tsid, KIND]
         if tags[tsid, NEEDED] == 0:
@@ -384,7 +437,9 @@ def take(
             continue
         if number == _ROOT and tsid != root:
             return k
-        if not removes and not _usual(b, changes, k, marks, offsets, plain, tsid, tags, names, opened):
+        if not (removes or tsid == page) and not _usual(
+            b, changes, k, marks, offsets, plain, tsid, tags, names, opened, around
+        ):
             return k
         if how == EVENT and kind == REPLACE:
             return k
@@ -463,7 +518,11 @@ def take(
         if removes:
             _end(known, fillings, tally)
         else:
-            _say(known, b, changes, k, marks, offsets, places, regions, fillings, holes, arena, tally)
+            beginning = offsets[k] + (tsid != page)
+            _say(
+                known, b, changes, k, marks, beginning, offsets[k + 1], page, around, places, regions, fillings, holes,
+                arena, tally,
+            )  # fmt: skip
         if fillings[known, FLAGS] & CHANGED == 0:
             fillings[known, FLAGS] |= CHANGED
             changed[tally[CHANGES]] = known
