@@ -133,36 +133,43 @@ class Contributions:
 
 
 class Reduced(Summed):
-    """count, exists, sum, avg, min, max …: what each fragment adds, and what all of them come to."""
+    """count, exists, sum, avg, min, max …: what each fragment adds, and what all of them come to.
+
+    ``added``: by fragment, None for those that are not there; of one value no more than that.
+    """
 
     def __init__(self, contributions: Contributions) -> None:
         super().__init__()
         self.contributions = contributions
-        self.added: dict[int, Any] = {}
+        self.added: list[Any] = []
         self.accumulator = contributions.accumulator()
 
     def drop(self, fragments: Iterable[int]) -> None:
         gone = []
         for f in fragments:
             self.failed.pop(f, None)
-            if f in self.added:
-                gone.append(self.added.pop(f))
+            if f < len(self.added) and self.added[f] is not None:
+                gone.append(self._unpacked(self.added[f]))
+                self.added[f] = None
         self.accumulator.adjust(gone, [])
 
     def put(self, fragments: list[int], outcomes: list[Outcome]) -> None:
         added, failed, of = self.added, self.failed, self.contributions.of
         gone: list[Any] = []
         come: list[Any] = []
+        missing = max(fragments, default=-1) + 1 - len(added)
+        if missing > 0:
+            added += [None] * missing
         for f, outcome in zip(fragments, outcomes, strict=True):
-            if f in added:
-                gone.append(added[f])
+            if added[f] is not None:
+                gone.append(self._unpacked(added[f]))
             if failed:
                 failed.pop(f, None)
             found = of(outcome)
             if isinstance(found, XStreamError):
                 failed[f] = found
                 found = self.contributions.nothing
-            added[f] = found
+            added[f] = found[0] if type(found) is list and len(found) == 1 else found
             come.append(found)
         self.accumulator.adjust(gone, come)
 
@@ -171,7 +178,11 @@ class Reduced(Summed):
 
     @property
     def size(self) -> int:
-        return sum(map(bool, self.added.values()))
+        return sum(one is not None and bool(self._unpacked(one)) for one in self.added)
+
+    def _unpacked(self, added: Any) -> Any:
+        """What a fragment adds: how many items, or their values."""
+        return added if self.contributions.aggregate.counts or type(added) is list else [added]
 
 
 class Framed(Adjusted):
