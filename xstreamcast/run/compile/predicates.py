@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
@@ -12,7 +11,7 @@ from xstreamcast.run.compile.analyse import LAST, POSITION, is_call, literal_num
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.scope import Scope
 from xstreamcast.run.compile.styles import Body
-from xstreamcast.run.compile.values import Rep, Val, item_kind, one, opt
+from xstreamcast.run.compile.values import Rep, Val, item_kind, one, opt, row
 
 Produce = Callable[[Body], None]
 
@@ -186,14 +185,14 @@ def _at(c: Compiler, number: int, produce: Produce, body: Body, single_loop: boo
 
 def _last(c: Compiler, produce: Produce, body: Body) -> None:
     out = c.out
-    found, tree = out.fresh(), out.fresh("t")
+    found, held = out.fresh(), out.fresh()
     out.line(f"{found} = None")
     items: list[Val] = []
 
     def keep(item: Val) -> None:
         items.append(item)
         if item.rep is Rep.ROW:  # the items after it may be of other trees
-            out.line(f"{tree} = {item.tree}")
+            out.line(f"{held} = {item.tree}")
         out.line(f"{found} = {item.code if item.rep is Rep.ROW else c.item(item)}")
 
     with out.sealed():
@@ -203,7 +202,7 @@ def _last(c: Compiler, produce: Produce, body: Body) -> None:
     sample = items[0]
     if sample.rep is Rep.ROW and len(items) == 1:
         with out.block(f"if {found} is not None:"):
-            body(replace(sample, code=found, tree=tree))
+            body(row(c.tree(held), found, sample.type.kind))
     else:
         c.iterate(opt(found, c.joined([item.type for item in items]).optional()), body)
 

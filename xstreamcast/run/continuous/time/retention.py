@@ -5,7 +5,8 @@
 D is the longest window of the queries that follow (:mod:`xstreamcast.plan.retention`). Now never decreases, so no
 answer can see it again; one that comes later than that is let go of as soon as it has come. Of a tag that is seen
 through ``#[last]`` only, events but the newest go; of its versions the table keeps those that a correction could bring
-back. In the modes certain and optimistic events with holes in them stay: these may be asked whether they are open.
+back. In the modes certain and optimistic events with holes in them stay: these may be asked whether they are open. Only
+an element tells when it lives: what is not one element, but has text beside it, is seen at any time and stays.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from heapq import heappop, heappush
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any
 
-from xstreamcast.cast.regions import Filling
+from xstreamcast.cast.region import Filling, OnDisk
 from xstreamcast.model.change import ContentChange
-from xstreamcast.model.content import Hole
+from xstreamcast.model.content import Hole, Opened, TopTag, has_only_root
 from xstreamcast.model.time import START, Instant
 from xstreamcast.plan.retention import EVERYTHING, NEWEST, Keep
 
@@ -109,7 +110,7 @@ class Retention:
                 continue
             if len(key) == 1:
                 self._shed_versions(doc, region, key[0], now)
-            elif key in region.events and key[0] is not None:
+            elif key in region.events and key[0] is not None and self._tells_when(region.events[key]):
                 if not self.kept[key[0]].last:
                     self._shed_event(doc, region, key)
                 else:
@@ -120,7 +121,8 @@ class Retention:
         mine = sorted([key for key in region.events if key[0] == tsid and key[1] <= now], key=lambda key: key[1])
         for key in mine:
             lives = [live for live in self.association.followers if live.doc == doc]
-            if key[1] < mine[-1][1] and all(live.passes_over(region.id, region.events[key]) for live in lives):
+            passed = key[1] < mine[-1][1] and self._tells_when(region.events[key])
+            if passed and all(live.passes_over(region.id, region.events[key]) for live in lives):
                 self._shed_event(doc, region, key)
 
     def _shed_event(self, doc: str, region: Region, key: Timed) -> None:
@@ -136,7 +138,22 @@ class Retention:
             when = self._end(tsid, end, False)
             if when is None or when > now:
                 break
-            self._let_go(doc, region, region.versions.pop((tsid, begin)))
+            if self._tells_when(region.versions[tsid, begin]):
+                self._let_go(doc, region, region.versions.pop((tsid, begin)))
+
+    def _tells_when(self, filling: Filling) -> bool:
+        """Whether a content is one element and nothing else, or nothing."""
+        kept = filling.content
+        opened = kept.opened if isinstance(kept, OnDisk) else kept
+        if isinstance(opened, Opened):
+            marks = opened.marks
+            return marks is None or (marks[0, :3].tolist() == [0, opened.to - opened.begin, -1])
+        content = None if kept is None else self.association.load(filling)
+        if content is None:
+            return True
+        last = content.pieces[-1] if content.pieces else b""
+        whole = bool(content.pieces) and isinstance(content.pieces[0], TopTag) and has_only_root(content)
+        return whole and isinstance(last, bytes) and last.endswith(b">")
 
     def _let_go(self, doc: str, region: Region, filling: Filling) -> None:
         association = self.association
