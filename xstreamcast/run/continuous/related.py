@@ -161,7 +161,7 @@ class Related:
         """A state of a unit's reduction of no items; most of these have no argument to be computed."""
         reduction = code.unit.reduction
         if isinstance(reduction, Reduce) and reduction.argument is None:
-            return state_of(reduction, self.evaluation.context(code.program("items")), [], None)
+            return self.column_state(reduction, code.program("items"))
         return self.evaluation.state(code)
 
     def column_state(self, reduction: Concat | Reduce, program: Executable) -> State:

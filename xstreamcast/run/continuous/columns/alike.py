@@ -244,8 +244,8 @@ class Alike:
             return False
         if not all(isinstance(part, Unit) for part in leader.plan.output):
             return False
-        for one in leader.units.values():
-            if one.inside or one.outer is not None or one.asks or one.timely or not one.home:
+        for where, one in leader.units.items():
+            if one.inside or one.outer is not None or leader.reads[where] or one.timely or not one.home:
                 return False
             if not isinstance(one.unit.reduction, Concat | Reduce) or from_record_of(one.unit) is None:
                 return False

@@ -38,7 +38,6 @@ from xstreamcast.run.continuous.columns.roles import (
 )
 from xstreamcast.run.continuous.related import Number, Related
 from xstreamcast.run.continuous.time.horizon import Timing
-from xstreamcast.run.reductions import state_of
 from xstreamcast.run.temporal import moment_at
 from xstreamcast.run.units import value_type
 
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
     from xstreamcast.model.time import Instant
     from xstreamcast.operators.state import State
-    from xstreamcast.plan.algebra import Plan, Reduction
+    from xstreamcast.plan.algebra import Plan
     from xstreamcast.run.continuous.adjust.derived import Part
     from xstreamcast.run.continuous.adjust.host import Asker
     from xstreamcast.run.continuous.adjust.order import Sequence
@@ -140,8 +139,9 @@ class Columnar(Related):
         assert isinstance(reduction, Reduce)
         return Contributions(reduction.aggregate, partial(self.state, code, reduction))
 
-    def state(self, code: UnitCode, reduction: Reduction) -> State:
-        return state_of(reduction, self.evaluation.context(code.program("items")), [], None)
+    def state(self, code: UnitCode, reduction: Concat | Reduce) -> State:
+        """A state of a reduction of no items, where that has no argument."""
+        return self.column_state(reduction, code.program("items"))
 
     # ---------------------------------------------------------------------------------------------- its units
 
@@ -204,8 +204,8 @@ class Columnar(Related):
                 return Told(table)
             case Sort(chosen=None) as sort if is_told:
                 return SortedRows(table, sort, self.static)
-            case Group() as group if is_by_texts(group):
-                return Joined(self, table, group, partial(self.state, code, group.inner))
+            case Group(inner=Concat() | Reduce() as inner) as group if is_by_texts(group):
+                return Joined(self, table, group, partial(self.state, code, inner))
             case Gather() as gather if is_told and sums_up(gather) and not self.timing.may_look(gather.body):
                 return GatheredRows(table, gather, self.static, code, self.evaluation)
             case Reduce() as reduce if is_accumulated(reduce):
