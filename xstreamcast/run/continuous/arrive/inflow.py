@@ -220,8 +220,7 @@ class Inflow:
         from xstreamcast.run.continuous.columns.following import follow_in_columns
 
         self._decided = True
-        plain = self.fixed is None and self.memory is None
-        if self.columns and plain and not self.rooted and not self._keeps_all:
+        if self.columns and self.fixed is None and not self.rooted and not self._keeps_all:
             follow_in_columns(self)
 
     def decide_early(self) -> None:

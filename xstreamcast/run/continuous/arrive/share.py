@@ -434,8 +434,8 @@ class Association(AtOnce):
         """How much there is: regions, bytes of content and of trees; changes that wait, and that were not opened."""
         return {
             "regions": len(self.table) if self.inlet is None else self.inlet.table.size,
-            "bytes": self.kept if self.inlet is None else self.inlet.table.said,
-            "spilled": self.spilled,
+            "bytes": self.kept if self.inlet is None else self.inlet.table.said - self.inlet.table.spilled,
+            "spilled": self.spilled if self.inlet is None else self.inlet.table.spilled,
             "trees": self.grove.held,
             "waiting": len(self.waiting),
             "changes": self.changed,

@@ -26,7 +26,7 @@ def follow_in_columns(inflow: Inflow) -> bool:
     for name, one in associations.items():
         if one.structure is None or one.structure.unnamed or one.filled or one.waiting or one.followers:
             return False
-        tables[name] = RegionTable(one.structure)
+        tables[name] = RegionTable(one.structure, one.budget)
     alike: dict[Hashable, Alike] = {}
     try:
         for query in inflow.queries:

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from xstreamcast.cast import columns as change
+from xstreamcast.cast.contents import MEMORY_BUDGET
 from xstreamcast.model.time import NOW as FOREVER
 from xstreamcast.model.time import START as BEGINNING
 from xstreamcast.model.time import Instant
 from xstreamcast.native.kernel import bound
+from xstreamcast.run.continuous.columns.arena import Arena
 from xstreamcast.run.continuous.columns.arrived import Arrived, empty
 from xstreamcast.run.continuous.columns.layout import (
     ABOVE,
@@ -113,7 +115,8 @@ Said = tuple[int, int, int]
 class RegionTable:
     """``tags``: the tags of the structure, with the units that look at their fragments as bits."""
 
-    def __init__(self, structure: Structure) -> None:
+    def __init__(self, structure: Structure, budget: int = MEMORY_BUDGET) -> None:
+        """``budget``: so many bytes of contents are in memory; where there are more, they lie in a file."""
         self.structure = structure
         self.tally: Longs = np.zeros(TALLY, np.int64)
         self.tally[[NOW, MARK]] = BEGINNING
@@ -123,7 +126,7 @@ class RegionTable:
         self.regions = _table(64, REGION_WORDS)
         self.fillings = _table(64, FILLING_WORDS)
         self.holes = _table(64, HOLE_WORDS)
-        self.arena: Bytes = np.zeros(1 << 12, np.uint8)
+        self._arena = Arena(budget)
         self._slots: Longs = np.zeros(128, np.int64)
         self._stamps: Longs = np.zeros(128, np.int64)
         self.places = _table(64, PLACE_WORDS)
@@ -217,6 +220,16 @@ class RegionTable:
         return int(self.tally[BYTES] - self.tally[DEAD])
 
     @property
+    def spilled(self) -> int:
+        """How many of these lie on disk."""
+        return self.said if self._arena.is_on_disk else 0
+
+    @property
+    def arena(self) -> Bytes:
+        """The contents, one after the other."""
+        return self._arena.bytes
+
+    @property
     def page(self) -> int:
         """The tag of pages."""
         return len(self.tags) - 1
@@ -261,7 +274,7 @@ class RegionTable:
         self.regions = _grown(self.regions, regions)
         self.fillings = _grown(self.fillings, int(tally[FILLINGS]) + count)
         self.holes = _grown(self.holes, int(tally[HOLES]) + marks)
-        self.arena = _grown(self.arena, int(tally[BYTES]) + size + 8)
+        self._arena.hold(int(tally[BYTES]) + size + 8)
         self._changed = _grown(self._changed, int(tally[CHANGES]) + count)
         if 2 * regions > len(self._slots):
             self._slots = _slots(self.regions[: tally[REGIONS], NUMBER], 2 * regions)
@@ -282,9 +295,9 @@ class RegionTable:
 
     def _compact(self) -> None:
         tally = self.tally
-        arena, holes = np.zeros(len(self.arena), np.uint8), _table(len(self.holes), HOLE_WORDS)
-        compact(self.fillings, self.holes, self.places, self.nodes, self.arena, holes, arena, tally)
-        self.arena, self.holes = arena, holes
+        arena, holes = self._arena.emptied(int(tally[BYTES] - tally[DEAD]) + 8), _table(len(self.holes), HOLE_WORDS)
+        compact(self.fillings, self.holes, self.places, self.nodes, self.arena, holes, arena.bytes, tally)
+        self._arena, self.holes = arena, holes
         tally[DEAD] = 0
 
     def settle(self) -> bool:
