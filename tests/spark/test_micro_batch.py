@@ -52,7 +52,7 @@ def test_settings_are_for_the_query_that_is_started_and_then_as_they_were() -> N
     spark: Any = Session(Settings({"spark.sql.shuffle.partitions": "7"}))
     with light(spark, None, one_key=True):
         assert spark.conf["spark.sql.shuffle.partitions"] == "1"
-        assert len(spark.conf) == 3
+        assert len(spark.conf) == 4
     assert spark.conf == {"spark.sql.shuffle.partitions": "7"}
     with light(spark, None, one_key=False):
         assert spark.conf["spark.sql.shuffle.partitions"] == "7"

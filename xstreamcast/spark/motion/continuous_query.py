@@ -47,8 +47,6 @@ SETTINGS: Final = {
     "spark.sql.streaming.stateStore.providerClass":
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # So that a later version can add columns to what is saved.
-    "spark.sql.streaming.stateStore.encodingFormat": "avro",
 }  # fmt: skip
 """What the state needs: a store on disk whose checkpoints are differences."""
 _CODE: Final = re.compile(r"\b(X[A-Z]{2,3}\d{4}|F[A-Z]{3}\d{4}) ([^\n]+)")
@@ -107,7 +105,7 @@ def continuous_many(
     from xstreamcast.run.continuous.query import continuous_many as embedded
     from xstreamcast.spark.motion.association import PACKED, change_rows, packed, ticks, unpacked
     from xstreamcast.spark.motion.feed import Fed
-    from xstreamcast.spark.motion.micro_batch import Pool, own_workers
+    from xstreamcast.spark.motion.micro_batch import Pool, own_workers, warm_up
     from xstreamcast.spark.motion.replica import PROGRESS, Job
     from xstreamcast.spark.motion.state import Keeper
 
@@ -139,6 +137,7 @@ def continuous_many(
         operator = (keeper or Keeper)(job)
         with own_workers(spark, pool):
             rows = brought.groupBy("bucket").transformWithState(operator, PACKED, "append", "none")
+        warm_up(spark, pool, job)
     else:
         from xstreamcast.spark.motion.association_buckets import in_buckets
         from xstreamcast.spark.motion.association_spread import spread

@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
@@ -25,6 +27,8 @@ from xstreamcast.spark.connect import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from xstreamcast.spark.motion.replica import Job
 
 POOL: Final = "XSTREAMCAST_WORKERS"
 """The variable of the environment that workers with engines have, and no others."""
@@ -35,8 +39,9 @@ _BY_FILES: Final = {
     # Hadoop's local file system writes checksums already.
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
 }  # fmt: skip
-
-
+_EVOLVES: Final = {"spark.sql.streaming.stateStore.encodingFormat": "avro"}
+"""So that a later version can add columns to what is saved. Spark's own aggregations and joins refuse this setting, so
+that the session does not keep it; a query that goes on has what it began with."""
 _WALK: Final = 64
 """After so many batches it is seen how much is left alone: what dies in cycles is found by looking at all of it."""
 _GROWN: Final = 1.5
@@ -96,6 +101,34 @@ def own_workers(spark: SparkSession, pool: Pool) -> Iterator[None]:
         del environment[POOL]
 
 
+def warm_up(spark: SparkSession, pool: Pool, job: Job) -> None:
+    """Let a worker with engines start while Spark plans: it is the first thing that the first micro-batch waits for.
+
+    Only where it is certain to be the one: on this machine. What goes wrong with it goes wrong again, where it matters.
+    """
+    if is_connect(spark) or not spark.sparkContext.master.startswith("local"):
+        return
+    with own_workers(spark, pool):
+        task = spark.sparkContext.parallelize([0], 1).mapPartitions(partial(_made_ready, job)).setName("warm-up")
+    threading.Thread(target=_run, args=(task,), name="xstreamcast warm-up", daemon=True).start()
+
+
+def _run(task: Any) -> None:
+    with suppress(Exception):
+        task.collect()
+
+
+def _made_ready(job: Job, numbers: Iterable[int]) -> Iterable[int]:
+    """In the worker: what an engine needs is loaded, and what Spark's operators with state bring along."""
+    import pandas  # noqa: F401
+    from pyspark.sql.streaming import stateful_processor_api_client  # noqa: F401
+
+    from xstreamcast.spark.motion.state import made_ready
+
+    made_ready(job)
+    return numbers
+
+
 @contextmanager
 def light(spark: SparkSession, checkpoint: str | None, one_key: bool) -> Iterator[None]:
     """A streaming query that is started in this block has cheap micro-batches; other queries keep their settings.
@@ -103,7 +136,7 @@ def light(spark: SparkSession, checkpoint: str | None, one_key: bool) -> Iterato
     Spark copies the session's settings when a query starts. One that goes on from a checkpoint keeps the number of
     partitions it began with.
     """
-    wanted = {_PARTITIONS: "1"} if one_key else {}
+    wanted = {**_EVOLVES, **({_PARTITIONS: "1"} if one_key else {})}
     if _is_local(spark, checkpoint):
         wanted |= _BY_FILES
     before = {name: spark.conf.get(name, None) for name in wanted}

@@ -105,6 +105,13 @@ def current(job: Job, store: Store, head: Head) -> Replica:
     return replica
 
 
+def made_ready(job: Job) -> None:
+    """Load what an engine needs, before there is anything for one to do."""
+    from xstreamcast.run.continuous.columns.following import follow_in_columns
+
+    follow_in_columns(job.start(None))
+
+
 # ------------------------------------------------------------------------------------------------------------ Spark
 
 
