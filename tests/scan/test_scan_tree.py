@@ -6,14 +6,17 @@ import gzip
 import io
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from scan_documents import documents
 
 from xstreamcast.errors import XMLError, XStreamError
 from xstreamcast.model.parse import parse
+from xstreamcast.model.serialise import serialise
 from xstreamcast.model.tree import Tree
-from xstreamcast.scan.tree import parse_tree
+from xstreamcast.scan.tree import TreeReader, parse_tree
 
 
 def columns(tree: Tree) -> tuple[object, ...]:
@@ -32,6 +35,26 @@ def test_a_tree_has_the_columns_that_expat_gives_it(document: bytes) -> None:
             parse_tree(document)
         return
     assert columns(parse_tree(document)) == columns(expected)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.lists(documents(), max_size=5))
+def test_one_reader_gives_each_of_many_documents_its_own_tree(many: list[bytes]) -> None:
+    reader = TreeReader()
+    for document in many:
+        try:
+            text = serialise([parse(document)]).encode()
+        except XStreamError:
+            continue
+        assert columns(reader.read(np.frombuffer(text, np.uint8))) == columns(parse(text).tree)
+
+
+def test_a_reader_forgets_names_when_there_are_very_many() -> None:
+    reader = TreeReader()
+    for begin in range(0, 10_000, 100):
+        text = ("<r>" + "".join(f"<n{k} a='{k}'/>" for k in range(begin, begin + 100)) + "</r>").encode()
+        assert columns(reader.read(np.frombuffer(text, np.uint8))) == columns(parse(text).tree)
+        assert len(reader.names.names) < 5_000
 
 
 @pytest.mark.parametrize(

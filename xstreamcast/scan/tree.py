@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from xstreamcast.model.depth import deepest
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, FIRST_NAME, TEXT, intern, intern_prefix
 from xstreamcast.model.tree import Tree
 from xstreamcast.native.kernel import I32, I64, U8, Flags, kernel
@@ -20,13 +21,15 @@ from xstreamcast.scan.automaton import Action, Automaton, Target
 from xstreamcast.scan.encoding import Source, reported_name
 from xstreamcast.scan.layout import R_END, R_START, R_TREE
 from xstreamcast.scan.path import Path
-from xstreamcast.scan.reader import scan_bytes, scan_source
-from xstreamcast.scan.scanner import Scanner
+from xstreamcast.scan.reader import scan_buffer, scan_bytes, scan_source
+from xstreamcast.scan.scanner import Batch, Scanner
 from xstreamcast.scan.symbols import Symbols, attribute_value
 from xstreamcast.scan.vector import Bytes, Longs
 
 _MODES: Final = np.array([spans.RAW, spans.RAW, spans.ATTRIBUTE, spans.TEXT, spans.LINES, spans.LINES], np.uint8)
 """How the values of nodes are read that need more than their bytes, by kind."""
+_MOST_NAMES: Final = 1 << 12
+"""A reader that has met more names than this forgets them: they are not those of a few tags."""
 
 
 def parse_tree(
@@ -44,19 +47,54 @@ def parse_tree(
     What a DTD says about IDs is lost here: a document that asks ``fn:id`` of one must be read by ``model.parse``; so
     must a document with a DTD of its own that is not the first of ``many`` (InternalSubset).
     """
-    automaton = Automaton([Target(Path(), Action.PROJECT)])
-    name = reported_name(source, document_uri or base_uri)
-    scanner = Scanner(automaton, name, wrapped=wrapped)
+    scanner = Scanner(_whole(), reported_name(source, document_uri or base_uri), wrapped=wrapped)
     scanner.many = many
     (batch,) = scan_bytes(source, scanner) if isinstance(source, bytes) else scan_source(source, scanner)
+    return _tree_of(batch, scanner, Names(scanner.symbols), Tree(base_uri, document_uri))
+
+
+class TreeReader:
+    """The trees of documents in memory that are known to be well-formed, one after the other.
+
+    What one says of names and paths, the next need not find out again.
+
+    >>> reader = TreeReader()
+    >>> [reader.read(np.frombuffer(bytearray(text), np.uint8)).root.string for text in (b"<a>x</a>", b"<a>y</a>")]
+    ['x', 'y']
+    """
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._scanner = Scanner(_whole())
+        self.names = Names(self._scanner.symbols)
+
+    def read(self, document: Bytes) -> Tree:
+        """The tree of a document; nobody writes into its array."""
+        if len(self._scanner.symbols.texts) > _MOST_NAMES:
+            self._begin()
+        scanner = self._scanner
+        scanner.reset()
+        scanner.deepest = deepest()
+        (batch,) = scan_buffer(document, scanner)
+        return _tree_of(batch, scanner, self.names, Tree())
+
+
+def _whole() -> Automaton:
+    """The automaton that keeps a document as it is."""
+    return Automaton([Target(Path(), Action.PROJECT)])
+
+
+def _tree_of(batch: Batch, scanner: Scanner, known: Names, tree: Tree) -> Tree:
+    """A tree that has the nodes of a batch, which is a document."""
     kinds, labels, ups, sizes, froms, tos, needs = batch.tree
-    names, prefixes = Names(scanner.symbols).columns()
-    tree = Tree(base_uri, document_uri)
+    names, prefixes = known.columns()
     tree.kind = bytearray(kinds.tobytes())
     tree.name, tree.prefix = ints(names[labels]), ints(prefixes[labels])
     tree.up, tree.size = ints(ups), ints(sizes)
     tree.value = value_column(kinds, ups, sizes, texts(batch.buffer, kinds, froms, tos, needs))
-    for row in batch.rows[np.isin(batch.state, automaton.declarations())]:
+    for row in batch.rows[np.isin(batch.state, scanner.automaton.declarations())] if len(batch) else ():
         prefix, uri = declaration(bytes(batch.buffer[row[R_START] : row[R_END]]))
         tree.namespaces.setdefault(int(row[R_TREE]), {})[prefix] = uri
     tree.finish()

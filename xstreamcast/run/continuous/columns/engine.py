@@ -36,6 +36,7 @@ from xstreamcast.run.continuous.columns.roles import (
     roles_of,
     sums_up,
 )
+from xstreamcast.run.continuous.columns.rows import Documents
 from xstreamcast.run.continuous.related import Number, Related
 from xstreamcast.run.continuous.time.horizon import Timing
 from xstreamcast.run.temporal import moment_at
@@ -96,6 +97,7 @@ class Columnar(Related):
             raise Refused("a stream has no tag structure")
         super().__init__(plan, structures)
         self.evaluation = evaluation
+        self.documents = Documents()
         self.timing: Timing[Any] = Timing(self.plan, evaluation)
         """When fragments, with the units that look at them, and parts of the output must look again."""
         self._due: dict[Number, dict[int, None]] = {}

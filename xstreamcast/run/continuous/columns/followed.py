@@ -107,7 +107,7 @@ class Followed:
                 spliced = self.table.splice(few, self.bit)
                 if spliced is None:
                     raise Refused("texts meet at the borders of fragments")
-                batch = Batch(spliced, self.roles.above[tag], len(few))
+                batch = Batch(self.engine.documents, spliced, self.roles.above[tag], len(few))
                 self._check_names(batch)
                 self.engine.evaluated += len(few)
                 yield few, tag, batch

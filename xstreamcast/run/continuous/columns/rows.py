@@ -10,18 +10,22 @@ fragment that it comes from.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants, rebuild
 from xstreamcast.model.names import ELEMENT, intern, name_local
-from xstreamcast.model.tree import Node, Tree
+from xstreamcast.model.parse import parse
+from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import PLAN, Unit
 from xstreamcast.plan.decompose.tests import relative
-from xstreamcast.run.continuous.arrive.grove import parse_document
+from xstreamcast.run.continuous.arrive.grove import LOAD_FROM
 from xstreamcast.run.continuous.associate.mounts import Above
 from xstreamcast.run.continuous.columns.roles import leads_to_elements
 from xstreamcast.run.continuous.evaluate.assemble import sliced
@@ -31,14 +35,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from xstreamcast.model.atomic import Item
+    from xstreamcast.model.tree import Tree
     from xstreamcast.run.evaluate import Executable
     from xstreamcast.run.units import Evaluation, UnitCode
     from xstreamcast.scan.path import Path
+    from xstreamcast.scan.tree import TreeReader
     from xstreamcast.scan.vector import Bytes
 
 Outcome = list["Item"] | XStreamError
 """The items of a fragment, or the error that comes instead."""
 RECORD: Final = (PLAN, "a record")
+_KERNEL_FROM: Final = 1 << 9
+"""Bytes of a document from which it is worth calling the kernel."""
 
 
 class Observer(Protocol):
@@ -51,13 +59,33 @@ class Observer(Protocol):
         """That has come of it."""
 
 
+class Documents:
+    """The documents that batches are, read by one who remembers their names."""
+
+    def __init__(self) -> None:
+        self._reader: TreeReader | None = None
+        self._unaided = 0
+        """Bytes that were read without the kernel."""
+
+    def tree(self, text: Bytes) -> Tree:
+        """The tree of a document that is known to be well-formed."""
+        if self._reader is None:
+            self._unaided += len(text)
+            if self._unaided < LOAD_FROM and "xstreamcast.scan.kernel" not in sys.modules:
+                return parse(text.tobytes())[0]
+            from xstreamcast.scan.tree import TreeReader
+
+            self._reader = TreeReader()
+        return self._reader.read(text) if len(text) >= _KERNEL_FROM else parse(text.tobytes())[0]
+
+
 class Batch:
     """Fragments of one tag in a document: the row of each, which is one element."""
 
-    def __init__(self, text: Bytes, around: tuple[str, ...], count: int) -> None:
+    def __init__(self, documents: Documents, text: Bytes, around: tuple[str, ...], count: int) -> None:
         start = "".join([f"<{name}>" for name in around]).encode()
         end = "".join([f"</{name}>" for name in reversed(around)]).encode()
-        self.tree: Tree = parse_document(start + text.tobytes() + end)
+        self.tree = documents.tree(np.concatenate([np.frombuffer(start, np.uint8), text, np.frombuffer(end, np.uint8)]))
         self.around = around
         self.rows: list[int] = []
         row, sizes = 1 + len(around), self.tree.size
