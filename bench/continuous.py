@@ -132,13 +132,14 @@ def _batches() -> None:
 
 
 def _credit() -> tuple[Any, list[bytes]]:
-    """The structure of the credit stream, and its fragments in any order."""
+    """The structure of the credit stream, its root, and its other fragments in any order."""
     from xstreamcast.model.structure import parse_structure
 
     text = credit(2.5 * scaled(), round(100_000 * scaled())).read_bytes()
     first = text.index(b"<stream:filler")
     lines = text[first : text.index(b"<stream:eos")].split(b"\n")[:-1]
     random.Random(1).shuffle(lines)
+    lines.sort(key=lambda line: b' id="0" ' not in line[:80])
     return parse_structure(text[text.index(b"<stream:structure") : first]), lines
 
 

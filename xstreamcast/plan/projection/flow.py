@@ -221,6 +221,9 @@ class Flow(ABC):
         if closure.kind == "reader":
             self.read(*args)
             return holder
+        if closure.kind == "lookup":
+            self.read(*args)
+            return self.slots.get(("lookup",), NOTHING)
         made = self.nodes[closure.key]
         if isinstance(made, ast.InlineFunction):
             self._bind(made.params, args)

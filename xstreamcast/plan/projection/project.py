@@ -69,10 +69,11 @@ def project(
         analysis.give_up()
     if analysis.everything:
         return dict.fromkeys(roots, (WHOLE_DOCUMENT,))
-    return {root: _targets(analysis, root, structure) for root in roots}
+    return {root: targets_of(analysis, root, structure) for root in roots}
 
 
-def _targets(analysis: Analysis, root: VarName, structure: Structure | None) -> tuple[Target, ...]:
+def targets_of(analysis: Analysis, root: VarName, structure: Structure | None) -> tuple[Target, ...]:
+    """What an analysis has found to be seen of the document of a root."""
     found = dict.fromkeys([target(place.path, whole) for place, whole in analysis.kept.items() if place.root == root])
     paths = [each.path for each in found]
     for uri, local in sorted(analysis.inherited):

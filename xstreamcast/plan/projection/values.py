@@ -15,10 +15,11 @@ class Closure:
     """A function item, by what made it.
 
     ``inline``, ``partial``, ``named`` (a reference to a function, with its arity): the number of the syntax node.
-    ``reader`` only atomises its arguments; ``opaque`` could do anything with them.
+    ``reader`` only atomises its arguments; ``lookup`` does, and gives the rows of a look-up; ``opaque`` could do
+    anything with them.
     """
 
-    kind: Literal["inline", "partial", "named", "reader", "opaque"]
+    kind: Literal["inline", "partial", "named", "reader", "lookup", "opaque"]
     key: int = -1
 
 

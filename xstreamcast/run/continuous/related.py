@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from xstreamcast.plan.algebra import Fold, Group, Plan, Reduce, Source, Strategy, Unit, is_weak, reads_items
 from xstreamcast.plan.decompose.seen import seen_by
+from xstreamcast.plan.projection.lookups import gives_rows, project_lookup
 from xstreamcast.plan.projection.project import merge, project
 from xstreamcast.run.continuous.adjust.sums import monoid_of
 from xstreamcast.run.continuous.associate.instances import nested_apart
@@ -81,6 +82,8 @@ class Related:
             if unit.nest is not None and unit.nest.each is None and nests(unit):
                 return unit.nest.parts
             roots = (root, Path()) if unit.variable in counted else (root,)  # the document's child counts, too
+            if self.plan.strategy is Strategy.STREAM and gives_rows(unit):
+                return merge(*[project_lookup(unit, self.plan, one, structure) for one in roots])
             whole, module = reads_items(unit.reduction), self.plan.module
             e = seen_by(unit)
             seen = [
