@@ -47,6 +47,8 @@ class Related:
         self.asked: dict[Asker, list[tuple[LooksUp, Any]]] = {}
         self.failed: dict[Any, XStreamError] = {}
         self.evaluated = 0
+        self.spliced = 0
+        """Bytes of the fragments that were evaluated in columns, with what was read of their holes."""
         self.plan = plan = nested_apart(plan, structures)
         self.parts = Parts(plan)
         self.live: dict[str, Noted] = {}

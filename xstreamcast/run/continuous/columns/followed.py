@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.names import ELEMENT, name_local
+from xstreamcast.model.names import ELEMENT, FIRST_NAME, name_kind
 from xstreamcast.plan.algebra import Reduce
 from xstreamcast.run.continuous.adjust.lookup import Lookup
+from xstreamcast.run.continuous.associate.reach import name_of
 from xstreamcast.run.continuous.columns.adjust import Adjusted, Framed, Summed, Told
 from xstreamcast.run.continuous.columns.joined import Joined
 from xstreamcast.run.continuous.columns.keyed import Keyed
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.columns.alike import TwinProgram
     from xstreamcast.run.continuous.columns.engine import Columnar
     from xstreamcast.run.continuous.columns.rows import Observer, Outcome
+    from xstreamcast.run.continuous.columns.spelling import Around
     from xstreamcast.run.continuous.related import Number
     from xstreamcast.scan.vector import Longs
 
@@ -83,7 +85,7 @@ class Followed:
         self.inside = route.inside(number)
         around = None
         if outer is not None and frame is not None:
-            around = len(self.roles.above[frame])
+            around = self.roles.depth[frame]
         if around is not None or isinstance(made, Joined | Operated):
             self._own = FrameProgram(code, engine.evaluation, [unit.root], unit.items)
         if isinstance(made, Joined):
@@ -93,7 +95,8 @@ class Followed:
             assert unit.nest is not None
             variables = [unit.nest.variable, *[route.units[inner].variable for inner in self.inside]]
             self._body = FrameProgram(code, engine.evaluation, variables, unit.nest.body)
-        self._names = frozenset([tag.name for tag in self.table.structure.tags.values()])
+        self._names = frozenset([name_of(tag.name) for tag in self.table.structure.tags.values()])
+        self._around: dict[int, Around] = {}
 
     # ---------------------------------------------------------------------------------------------- fragments
 
@@ -107,17 +110,24 @@ class Followed:
                 spliced = self.table.splice(few, self.bit)
                 if spliced is None:
                     raise Refused("texts meet at the borders of fragments")
-                batch = Batch(self.engine.documents, spliced, self.roles.above[tag], len(few))
+                batch = Batch(self.engine.documents, spliced, self._elements_around(tag), len(few))
                 self._check_names(batch)
                 self.engine.evaluated += len(few)
+                self.engine.spliced += len(spliced)
                 yield few, tag, batch
 
+    def _elements_around(self, tag: int) -> Around:
+        found = self._around.get(tag)
+        if found is None:
+            found = self.table.around(tag)
+            if found is None:
+                raise Refused("elements around fragments are in unknown namespaces")
+            self._around[tag] = found
+        return found
+
     def _check_names(self, batch: Batch) -> None:
-        tree = batch.tree
-        if tree.namespaces:
-            raise Refused("contents are in namespaces")
-        for name in set(tree.name):
-            if name_local[name] not in self._names and name >= 0 and _is_element(tree, name):
+        for name in set(batch.tree.name):
+            if name_kind[name] == ELEMENT and name not in self._names and name >= FIRST_NAME:
                 raise Refused("elements are not in the tag structure")
 
     def look_at(self, some: Longs, there: Any) -> None:
@@ -291,7 +301,3 @@ class Followed:
         """Its items, in the order of their keys: what is kept of rows is their text, so all are made anew."""
         rows = made.all_items(self.outcomes_again(np.array(list(made.labels.of), np.int64)))
         return [item for row in sorted(rows, key=made.key) for item in rows[row]]
-
-
-def _is_element(tree: Any, name: int) -> bool:
-    return bool(tree.kind[tree.name.index(name)] == ELEMENT)

@@ -46,7 +46,9 @@ if TYPE_CHECKING:
 
 _FEW: Final = 4
 """So many changes are read one by one."""
-_PLAIN: Final = np.ones(1, np.bool_)
+_NOTHING: Final[dict[str, str]] = {}
+_PLAIN: Final = [_NOTHING]
+"""The contexts of contents that declare nothing."""
 _EOS: Final = KINDS.index(Eos)
 _EMPTY: Final = b'<stream:remove id="0"/>'
 _SAID: Final = [KIND, REGION, TSID, VERSION, TARGET, TIME]
@@ -150,31 +152,46 @@ class Inlet:
 
     def _read_each(self, arrived: Arrived, sent: list[bool]) -> FragmentBatch | None:
         """A few changes as a batch, if they are plain elements without holes: the scan would take longer to begin."""
-        contents = arrived.contents
-        for one, content in zip(sent, contents, strict=True):
-            if one and not self._is_plain(content):
-                return None
+        contents, scopes = arrived.contents, [_NOTHING] * len(arrived)
+        for k, content in enumerate(contents):
+            if sent[k]:
+                declared = self._declared(content)
+                if declared is None:
+                    return None
+                if declared:
+                    scopes[k] = declared
         rows = arrived.rows
         marks = np.full((len(rows), MARK_WORDS), NONE, np.int64)
         ends = np.cumsum([len(content) for content in contents])
         rows[:, BEGIN] = marks[:, M_START] = ends - [len(content) for content in contents]
         rows[:, TO] = marks[:, M_END] = ends
         rows[:, OPENED] = 1
+        contexts: Sequence[dict[str, str]] = _PLAIN
+        plain = np.ones(1, np.bool_)
         marks[:, M_CONTEXT] = 0
+        if any(scopes):
+            marks[:, M_CONTEXT], contexts, plain = (
+                range(len(rows)),
+                tuple(scopes),
+                np.array([not one for one in scopes]),
+            )
         text = np.frombuffer(b"".join(contents) + b" ", np.uint8)
         return FragmentBatch(
-            "", text, 0, False, rows, Marks(np.arange(len(rows) + 1), marks, ({},), _PLAIN), {}, self._automaton
+            "", text, 0, False, rows, Marks(np.arange(len(rows) + 1), marks, contexts, plain), {}, self._automaton
         )
 
-    def _is_plain(self, content: bytes) -> bool:
-        """Whether a content is one element, without holes, namespaces, and elements that come as fragments."""
-        if content[:1] != b"<" or b"stream:" in content or b"xmlns" in content or content[1:2] in b"!?":
-            return False
+    def _declared(self, content: bytes) -> dict[str, str] | None:
+        """The namespaces that a content declares, if it is one element without holes and elements that come as
+        fragments; None if it is not, or if more is to be found out."""
+        if content[:1] != b"<" or b"stream:" in content or content[1:2] in b"!?":
+            return None
         try:
             tree = parse(content)[0]
         except XStreamError:
-            return False
-        return len(tree.kind) == tree.size[1] + 2 and self._apart.isdisjoint(tree.name[2:]) and content[-1:] == b">"
+            return None
+        if len(tree.kind) != tree.size[1] + 2 or not self._apart.isdisjoint(tree.name[2:]) or content[-1:] != b">":
+            return None
+        return tree.namespaces.get(1, _NOTHING)
 
     def _is_put_aside(self, change: Change, place: Place, inside: int) -> bool:
         """Whether a change is one that nobody takes in: it is malformed."""

@@ -35,8 +35,8 @@ IS_GONE: Final = -1
 """Instead of when it came: it is there no more."""
 # A tag: how its fragments come; whether any unit looks at them; the units that evaluate such a fragment, and those that
 # read it as part of one around it, as bits; its name, in a text of all names; the tag around it; whether lifespans of
-# its fragments are seen.
-KIND, NEEDED, EVALUATED, PART, NAME_FROM, NAME_TO, ABOVE, SHOWS, TAG_WORDS = range(9)
+# its fragments are seen; the sense of the namespaces in scope in its elements (spelling), NOWHERE if it is not known.
+KIND, NEEDED, EVALUATED, PART, NAME_FROM, NAME_TO, ABOVE, SHOWS, SENSE, TAG_WORDS = range(10)
 UNKNOWN, UNTIMED, TEMPORAL, EVENT = -1, 0, 1, 2
 # The last row of the tags is that of *pages*: regions without a tag that hold holes and nothing else, as feeds have
 # them so that an element of very many records need not be sent again for each. A hole that names no tag has this one.

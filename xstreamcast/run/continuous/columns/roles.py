@@ -36,14 +36,14 @@ class Refused(Exception):
 @dataclass(slots=True)
 class Roles:
     """Of the units of one stream. ``evaluated`` and ``part``: by tag, the units as bits; ``home``: by unit, the tags
-    whose elements are its records and come as fragments; ``above``: by tag, the names of the elements around it;
+    whose elements are its records and come as fragments; ``depth``: by tag, how many elements are around it;
     ``shows``: the tags whose lifespans are seen."""
 
     needed: dict[int, bool] = field(default_factory=dict)
     evaluated: dict[int, int] = field(default_factory=dict)
     part: dict[int, int] = field(default_factory=dict)
     home: dict[int, set[int]] = field(default_factory=dict)
-    above: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    depth: dict[int, int] = field(default_factory=dict)
     shows: dict[int, bool] = field(default_factory=dict)
 
 
@@ -101,19 +101,17 @@ def roles_of(route: Route, structure: Structure, first: int) -> Roles:
     if any(route.inside(inner) for inner in frames):
         raise Refused("loops within loops within loops")
     bits = {unit: 1 << (first + unit) for unit in range(len(route.units))}
-    waiting: list[tuple[int, int, int, frozenset[int], frozenset[int], tuple[str, ...], tuple[int, ...]]] = [
-        (structure.root, 0, DOCUMENT_STATE, frozenset(), frozenset(), (), ())
+    waiting: list[tuple[int, int, int, frozenset[int], frozenset[int], tuple[int, ...]]] = [
+        (structure.root, 0, DOCUMENT_STATE, frozenset(), frozenset(), ())
     ]
     seen: set[int] = set()
     visited: list[tuple[int, int, frozenset[int]]] = []
     while waiting:
-        tsid, parent, outer, within, framed, above, states = waiting.pop()
+        tsid, parent, outer, within, framed, states = waiting.pop()
         if tsid in seen:
             raise Refused("a tag stands in several places")
         seen.add(tsid)
         tag = structure.tags[tsid]
-        if tag.name.startswith("{"):
-            raise Refused("elements are in namespaces")
         if not tag.reuse:
             raise Refused("numbers of regions are not used again")
         state = route.element(outer, name_of(tag.name))
@@ -125,7 +123,7 @@ def roles_of(route: Route, structure: Structure, first: int) -> Roles:
         visited.append((tsid, parent, begins))
         if tag.fragment or tsid == structure.root:
             made.needed[tsid] = route.needs(tsid)
-            made.above[tsid] = above
+            made.depth[tsid] = len(states)
             evaluated = part = 0
             texts = route.role(route.text(outer)).reads if route.text(outer) != DEAD else frozenset()
             for unit, bit in bits.items():
@@ -146,9 +144,7 @@ def roles_of(route: Route, structure: Structure, first: int) -> Roles:
             raise Refused("a record with loops inside is no fragment")
         if state != DEAD:
             for child in tag.children:
-                waiting.append(
-                    (child, here, state, within | begins, framed | begins, (*above, tag.name), (*states, state))
-                )
+                waiting.append((child, here, state, within | begins, framed | begins, (*states, state)))
     _check_stretches(route, structure, visited)
     return made
 

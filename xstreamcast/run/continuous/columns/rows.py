@@ -20,13 +20,11 @@ import numpy as np
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants, rebuild
-from xstreamcast.model.names import ELEMENT, intern, name_local
 from xstreamcast.model.parse import parse
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import PLAN, Unit
 from xstreamcast.plan.decompose.tests import relative
 from xstreamcast.run.continuous.arrive.grove import LOAD_FROM
-from xstreamcast.run.continuous.associate.mounts import Above
 from xstreamcast.run.continuous.columns.roles import leads_to_elements
 from xstreamcast.run.continuous.evaluate.assemble import sliced
 from xstreamcast.run.units import plan_name
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
 
     from xstreamcast.model.atomic import Item
     from xstreamcast.model.tree import Tree
+    from xstreamcast.run.continuous.columns.spelling import Around
     from xstreamcast.run.evaluate import Executable
     from xstreamcast.run.units import Evaluation, UnitCode
     from xstreamcast.scan.path import Path
@@ -82,10 +81,8 @@ class Documents:
 class Batch:
     """Fragments of one tag in a document: the row of each, which is one element."""
 
-    def __init__(self, documents: Documents, text: Bytes, around: tuple[str, ...], count: int) -> None:
-        start = "".join([f"<{name}>" for name in around]).encode()
-        end = "".join([f"</{name}>" for name in reversed(around)]).encode()
-        self.tree = documents.tree(np.concatenate([np.frombuffer(start, np.uint8), text, np.frombuffer(end, np.uint8)]))
+    def __init__(self, documents: Documents, text: Bytes, around: Around, count: int) -> None:
+        self.tree = documents.tree(np.concatenate([around.start, text, around.end]))
         self.around = around
         self.rows: list[int] = []
         row, sizes = 1 + len(around), self.tree.size
@@ -99,7 +96,7 @@ class Batch:
         """Whether no element within a fragment has its name."""
         names = self.tree.name
         name = names[self.rows[0]]
-        return names.count(name) == len(self.rows) + self.around.count(name_local[name])
+        return names.count(name) == len(self.rows) + self.around.names.count(name)
 
     def node(self, number: int) -> Node:
         """The element of a fragment."""
@@ -111,11 +108,13 @@ class Batch:
 
     def alone(self, number: int) -> Tree:
         """A document with one fragment."""
-        above: Above | None = None
-        for name in self.around:
-            above = Above(above, intern(ELEMENT, "", name), 0, ())
-        row = self.rows[number]
-        return sliced(above, self.tree, row, row + self.tree.size[row] + 1)[0]
+        tree, row = self.tree, self.rows[number]
+        end = row + tree.size[row] + 1
+        made, at = sliced(self.around.above, tree, row, end)
+        if tree.namespaces:
+            own = {at + k - row: declared for k, declared in tree.namespaces.items() if row <= k < end}
+            made.namespaces = made.namespaces | own
+        return made
 
 
 class RowProgram:

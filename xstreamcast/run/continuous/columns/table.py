@@ -8,19 +8,22 @@ changes (:meth:`RegionTable.kept`), and another table goes on with these.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from xstreamcast.cast import columns as change
+from xstreamcast.cast.columns import M_CONTEXT, M_REGION, M_START
 from xstreamcast.cast.contents import MEMORY_BUDGET
 from xstreamcast.model.time import NOW as FOREVER
 from xstreamcast.model.time import START as BEGINNING
 from xstreamcast.model.time import Instant
 from xstreamcast.native.kernel import bound
 from xstreamcast.run.continuous.columns.arena import Arena
+from xstreamcast.run.continuous.columns.arrays import grown, power, put_all, slots, stamps_of, table
 from xstreamcast.run.continuous.columns.arrived import Arrived, empty
 from xstreamcast.run.continuous.columns.layout import (
     ABOVE,
@@ -74,6 +77,7 @@ from xstreamcast.run.continuous.columns.layout import (
     REGIONS,
     REMOVE,
     REORDERED,
+    SENSE,
     SHOWS,
     SKIPPED,
     TAG_WORDS,
@@ -89,6 +93,7 @@ from xstreamcast.run.continuous.columns.layout import (
 )
 from xstreamcast.run.continuous.columns.letting_go import forget, passed
 from xstreamcast.run.continuous.columns.ordering import in_order, locate
+from xstreamcast.run.continuous.columns.spelling import Around, Spelling
 from xstreamcast.run.continuous.columns.splicing import REFUSED, compact, splice
 from xstreamcast.run.continuous.columns.standing import DONE, FULL, owners, release, settle
 from xstreamcast.run.continuous.columns.taking import take
@@ -106,6 +111,9 @@ _AT_LEAST: Final = 64
 """So many fillings are kept, whether any query can see them or not."""
 _FEW: Final = 8
 """So many nodes are looked for one by one."""
+_NAME: Final = re.compile(rb"[^\s/>]+")
+_LONGEST: Final = 1 << 12
+"""Bytes of a name."""
 _STACK: Final = 4096
 """Fragments within, or side by side in, one that is written."""
 Said = tuple[int, int, int]
@@ -123,21 +131,22 @@ class RegionTable:
         self.tally[[CLOCK, AWAITED, OTHERS]] = FOREVER
         self.tally[LATENESS] = NOWHERE
         self.tally[[FREE_PLACE, FREE_NODE]] = NOWHERE
-        self.regions = _table(64, REGION_WORDS)
-        self.fillings = _table(64, FILLING_WORDS)
-        self.holes = _table(64, HOLE_WORDS)
+        self.regions = table(64, REGION_WORDS)
+        self.fillings = table(64, FILLING_WORDS)
+        self.holes = table(64, HOLE_WORDS)
         self._arena = Arena(budget)
         self._slots: Longs = np.zeros(128, np.int64)
         self._stamps: Longs = np.zeros(128, np.int64)
-        self.places = _table(64, PLACE_WORDS)
-        self.nodes = _table(64, NODE_WORDS)
-        self._work = _table(256, 2)
+        self.places = table(64, PLACE_WORDS)
+        self.nodes = table(64, NODE_WORDS)
+        self._work = table(256, 2)
         self._changed: Longs = np.zeros(64, np.int64)
         self._dirty: Longs = np.zeros(64, np.int64)
         self._opened: Longs = np.zeros(256, np.int64)
-        self._stack = _table(_STACK, 3)
+        self._stack = table(_STACK, 3)
         self._out: Bytes = np.zeros(1 << 12, np.uint8)
         self.tags, self._names = _tags(structure)
+        self._spelling = Spelling(structure)
         self.bits = 0
         """The bits that are given to units."""
         # Bound to the arrays of the last call: most stay the same.
@@ -244,15 +253,17 @@ class RegionTable:
         count = len(batch) - first
         marks = batch.marks
         self._make_room(count, len(marks.rows), int((batch.to - batch.begin)[first:].clip(0).sum()))
-        log, skipped = _table(2 * count, 3), np.zeros(count, np.int64)
+        log, skipped = table(2 * count, 3), np.zeros(count, np.int64)
+        if self._spelling.unknown:
+            self._learn(batch, first)
         odd = np.zeros(len(batch), np.bool_)
         odd[list(batch.inline)] = True
         tally = self.tally
         tally[[LOGGED, SKIPPED]] = 0
         stopped: int = self._take(
-            batch.buffer, batch.rows, first, odd, marks.rows, marks.offsets, marks.plain, self.root, self.tags,
-            self._names, self._slots, self._stamps, self.regions, self.fillings, self.holes, self.arena,
-            self._changed, log, skipped, self._opened, np.zeros(len(marks.rows), np.int64), tally,
+            batch.buffer, batch.rows, first, odd, marks.rows, marks.offsets, self._spelling.senses(marks.contexts),
+            self.root, self.tags, self._names, self._slots, self._stamps, self.regions, self.fillings, self.holes,
+            self.arena, self._changed, log, skipped, self._opened, np.zeros(len(marks.rows), np.int64), tally,
         )  # fmt: skip
         said: list[Said] = []
         for code, k, f in log[: tally[LOGGED]].tolist():
@@ -263,6 +274,28 @@ class RegionTable:
                 said.append((code, k, f))
         return stopped, said, skipped[: tally[SKIPPED]].tolist()
 
+    def _learn(self, batch: FragmentBatch, first: int) -> None:
+        """How tags are spelt of which nothing has come before."""
+        tsids = np.where((batch.region == 0) & (batch.tsid < 0), self.root, batch.tsid)
+        starts, marks = batch.marks.offsets, batch.marks
+        for tsid in sorted(self._spelling.unknown.intersection(tsids[first:].tolist())):
+            for k in np.flatnonzero((tsids == tsid) & (np.diff(starts) > 0))[:1].tolist():
+                begin, context = marks.rows[starts[k], [M_START, M_CONTEXT]].tolist()
+                written = batch.buffer[begin + 1 : begin + 1 + _LONGEST].tobytes()
+                name = _NAME.match(written)
+                if name is not None and marks.rows[starts[k], M_REGION] < 0:
+                    self._spell(self._spelling.learn(tsid, name[0].decode(), marks.contexts[context]))
+
+    def _spell(self, learnt: Iterable[tuple[int, int, str]]) -> None:
+        for tsid, sense, written in learnt:
+            name = np.frombuffer(written.encode(), np.uint8)
+            self.tags[tsid, [SENSE, NAME_FROM, NAME_TO]] = sense, len(self._names), len(self._names) + len(name)
+            self._names = np.concatenate([self._names, name])
+
+    def around(self, tsid: int) -> Around | None:
+        """The elements around the fragments of a tag; None if it is not known how they are spelt."""
+        return self._spelling.around(tsid)
+
     def _tell_apart(self, f: int) -> None:
         """An event that another one has the instant and version of stands by the digest of what it says."""
         digest = blake2b(self.content(f), digest_size=16).digest()
@@ -271,18 +304,18 @@ class RegionTable:
     def _make_room(self, count: int, marks: int, size: int) -> None:
         tally = self.tally
         regions = int(tally[REGIONS]) + count + marks
-        self.regions = _grown(self.regions, regions)
-        self.fillings = _grown(self.fillings, int(tally[FILLINGS]) + count)
-        self.holes = _grown(self.holes, int(tally[HOLES]) + marks)
+        self.regions = grown(self.regions, regions)
+        self.fillings = grown(self.fillings, int(tally[FILLINGS]) + count)
+        self.holes = grown(self.holes, int(tally[HOLES]) + marks)
         self._arena.hold(int(tally[BYTES]) + size + 8)
-        self._changed = _grown(self._changed, int(tally[CHANGES]) + count)
+        self._changed = grown(self._changed, int(tally[CHANGES]) + count)
         if 2 * regions > len(self._slots):
-            self._slots = _slots(self.regions[: tally[REGIONS], NUMBER], 2 * regions)
+            self._slots = slots(self.regions[: tally[REGIONS], NUMBER], 2 * regions)
         if 2 * len(self.fillings) > len(self._stamps):
             self._stamps = self._stamped(2 * len(self.fillings))
 
     def _stamped(self, size: int) -> Longs:
-        made: Longs = np.zeros(_power(size), np.int64)
+        made: Longs = np.zeros(power(size), np.int64)
         fillings, tags = self.fillings[: self.tally[FILLINGS]], self.tags
         mask = len(made) - 1
         timed = np.flatnonzero(tags[fillings[:, TSID], KIND] != UNTIMED)
@@ -290,12 +323,12 @@ class RegionTable:
             rows = fillings[timed]
             events = tags[rows[:, TSID], KIND] == EVENT
             versions = np.where(events, rows[:, VERSION].clip(0), 0)
-            _put_all(made, _stamps(rows[:, OF], rows[:, TSID], rows[:, TIME], versions) & mask, timed)
+            put_all(made, stamps_of(rows[:, OF], rows[:, TSID], rows[:, TIME], versions) & mask, timed)
         return made
 
     def _compact(self) -> None:
         tally = self.tally
-        arena, holes = self._arena.emptied(int(tally[BYTES] - tally[DEAD]) + 8), _table(len(self.holes), HOLE_WORDS)
+        arena, holes = self._arena.emptied(int(tally[BYTES] - tally[DEAD]) + 8), table(len(self.holes), HOLE_WORDS)
         compact(self.fillings, self.holes, self.places, self.nodes, self.arena, holes, arena.bytes, tally)
         self._arena, self.holes = arena, holes
         tally[DEAD] = 0
@@ -306,16 +339,16 @@ class RegionTable:
         tally, bits = self.tally, (1 << self.bits) - 1
         while True:
             if len(self._dirty) < len(self.nodes):
-                self._dirty = _grown(self._dirty, len(self.nodes))
+                self._dirty = grown(self._dirty, len(self.nodes))
             status = self._settle(
                 bits, self.tags, self.regions, self.fillings, self.holes, self.places, self.nodes, self._changed,
                 self._dirty, self._work, tally,
             )  # fmt: skip
             if status != FULL:
                 break
-            self.places = _grown(self.places, 2 * len(self.places))
-            self.nodes = _grown(self.nodes, 2 * len(self.nodes))
-            self._work = _grown(self._work, 2 * len(self._work))
+            self.places = grown(self.places, 2 * len(self.places))
+            self.nodes = grown(self.nodes, 2 * len(self.nodes))
+            self._work = grown(self._work, 2 * len(self._work))
         self.reordered += int(tally[REORDERED])
         tally[REORDERED] = 0
         if status == DONE and tally[DEAD] > _WASTE and 2 * tally[DEAD] > tally[BYTES]:
@@ -341,7 +374,7 @@ class RegionTable:
     def _change(self, some: Longs) -> None:
         """Fillings are to be settled."""
         changes = int(self.tally[CHANGES])
-        self._changed = _grown(self._changed, changes + len(some))
+        self._changed = grown(self._changed, changes + len(some))
         self._changed[changes : changes + len(some)] = some
         self.tally[CHANGES] = changes + len(some)
 
@@ -469,8 +502,8 @@ def without(sequence: Longs, gone: list[int]) -> Longs:
 
 
 def _tags(structure: Structure) -> tuple[Table, Bytes]:
-    rows = _table(max(structure.tags) + 2, TAG_WORDS)
-    rows[:, [KIND, ABOVE]] = UNKNOWN, -1
+    rows = table(max(structure.tags) + 2, TAG_WORDS)
+    rows[:, [KIND, ABOVE, SENSE]] = UNKNOWN, NOWHERE, NOWHERE
     rows[-1, [KIND, NEEDED]] = UNTIMED, 1
     names = b""
     for tsid, tag in structure.tags.items():
@@ -481,56 +514,3 @@ def _tags(structure: Structure) -> tuple[Table, Bytes]:
         above = structure.parents[tsid]
         rows[tsid, ABOVE] = above[0] if len(above) == 1 else -1
     return rows, np.frombuffer(names or b" ", np.uint8)
-
-
-def _table(rows: int, words: int) -> Table:
-    return np.zeros((rows, words), np.int64)
-
-
-def _grown(array: Any, size: int) -> Any:
-    """An array with room for so many rows."""
-    if size <= len(array):
-        return array
-    made = np.zeros((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)
-    made[: len(array)] = array
-    return made
-
-
-def _power(size: int) -> int:
-    return 1 << max(7, (size - 1).bit_length())
-
-
-_MIX: Final = np.uint64(0x1E3779B97F4A7C15)
-_LOW: Final = np.uint64(0x3FFFFFFFFFFFFFFF)
-
-
-def _mixed(numbers: Any) -> Any:
-    """As :func:`~xstreamcast.run.continuous.columns.taking.mixed`."""
-    found = numbers.astype(np.uint64) & _LOW
-    found = (found * _MIX) & _LOW
-    found = ((found ^ (found >> np.uint64(29))) * _MIX) & _LOW
-    return (found ^ (found >> np.uint64(32))).astype(np.int64)
-
-
-def _stamps(slots: Any, tsids: Any, times: Any, versions: Any) -> Any:
-    return _mixed(_mixed(_mixed(slots) ^ times) ^ (versions * 1021 + tsids))
-
-
-def _slots(numbers: Any, size: int) -> Longs:
-    made: Longs = np.zeros(_power(size), np.int64)
-    _put_all(made, _mixed(numbers) & (len(made) - 1), np.arange(len(numbers)))
-    return made
-
-
-def _put_all(table: Longs, at: Any, values: Any) -> None:
-    """Put values where they belong, or behind what is there."""
-    mask = len(table) - 1
-    waiting, at = values + 1, at.copy()
-    while len(waiting):
-        free = table[at] == 0
-        _, firsts = np.unique(at, return_index=True)
-        chosen = np.zeros(len(at), np.bool_)
-        chosen[firsts] = True
-        chosen &= free
-        table[at[chosen]] = waiting[chosen]
-        waiting, at = waiting[~chosen], (at[~chosen] + 1) & mask

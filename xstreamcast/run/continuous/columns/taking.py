@@ -1,8 +1,8 @@
 """T1 over columns: the changes of a batch, one after the other, change the tables of regions, fillings and holes.
 
 It is what :class:`~xstreamcast.cast.regions.Regions` does, for what is usual: fragments that are sent, sent again,
-replaced and removed, untimed, as versions or as events, each one element of its tag whose holes stand where the
-structure says. The pass stops at the first change that is anything else (*odd*).
+replaced and removed, untimed, as versions or as events, each one element of its tag, spelt as the others, whose holes
+stand where the structure says. The pass stops at the first change that is anything else (*odd*).
 
 A filling that comes instead of another takes its slot: what it says is other, where it stands is not.
 """
@@ -69,6 +69,7 @@ from xstreamcast.run.continuous.columns.layout import (
     REMOVE,
     REPEAT,
     REPLACE,
+    SENSE,
     SKIPPED,
     SOUGHT,
     START,
@@ -254,18 +255,20 @@ def _stand(
 
 @inner
 def _usual(
-    b: Any, changes: Any, k: int, marks: Any, offsets: Any, plain: Any, tsid: int, tags: Any, names: Any, opened: Any,
+    b: Any, changes: Any, k: int, marks: Any, offsets: Any, senses: Any, tsid: int, tags: Any, names: Any, opened: Any,
     around: Any,
 ) -> bool:  # fmt: skip
-    """Whether a content is one element of its tag, in no namespace, with holes where the structure has them."""
+    """Whether a content is one element of its tag, with the namespaces that are expected and holes where the structure
+    has them."""
     first, end = offsets[k], offsets[k + 1]
     begin, to = changes[k, C_BEGIN], changes[k, C_TO]
-    if changes[k, OPENED] == 0 or first == end or marks[first, M_REGION] >= 0:
+    sense = tags[tsid, SENSE]
+    if changes[k, OPENED] == 0 or first == end or marks[first, M_REGION] >= 0 or sense < 0:
         return False
     if marks[first, M_START] != begin or marks[first, M_END] != to or not _is_name(b, begin + 1, tsid, tags, names):
         return False
     for m in range(first, end):
-        if not plain[marks[m, M_CONTEXT]]:
+        if senses[marks[m, M_CONTEXT]] != sense:
             return False
         if m > first and not _is_hole(marks, m, tags):
             return False
@@ -280,13 +283,13 @@ def _is_hole(marks: Any, m: int, tags: Any) -> bool:
 
 
 @inner
-def _is_page(changes: Any, k: int, marks: Any, offsets: Any, plain: Any, tags: Any, around: Any) -> bool:
+def _is_page(changes: Any, k: int, marks: Any, offsets: Any, senses: Any, tags: Any, around: Any) -> bool:
     """Whether a content is holes and nothing else."""
     at = changes[k, C_BEGIN]
     if changes[k, OPENED] == 0:
         return False
     for m in range(offsets[k], offsets[k + 1]):
-        if not _is_hole(marks, m, tags) or not plain[marks[m, M_CONTEXT]] or marks[m, M_START] != at:
+        if not _is_hole(marks, m, tags) or senses[marks[m, M_CONTEXT]] or marks[m, M_START] != at:
             return False
         at = marks[m, M_END]
         around[m] = NOWHERE
@@ -379,7 +382,7 @@ def take(
     odd: Flags,
     marks: I64x2,
     offsets: I64,
-    plain: Flags,
+    senses: I64,
     root: int,
     tags: I64x2,
     names: U8,
@@ -421,7 +424,7 @@ def take(
                     _log(NOTHING, k, NOWHERE, log, tally)
                     continue
                 tsid = fillings[regions[slot, HEAD], TSID]
-            elif _is_page(changes, k, marks, offsets, plain, tags, around):
+            elif _is_page(changes, k, marks, offsets, senses, tags, around):
                 tsid = page
             else:
                 return k
@@ -438,7 +441,7 @@ def take(
         if number == _ROOT and tsid != root:
             return k
         if not (removes or tsid == page) and not _usual(
-            b, changes, k, marks, offsets, plain, tsid, tags, names, opened, around
+            b, changes, k, marks, offsets, senses, tsid, tags, names, opened, around
         ):
             return k
         if how == EVENT and kind == REPLACE:
