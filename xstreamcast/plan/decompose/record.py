@@ -210,7 +210,9 @@ class RecordBody:
                 return self.call(e, focus)
             case ast.InlineFunction():
                 self.variables.update((param.name.expanded, 0) for param in e.params)
-                body, _ = self.visit(e.body, None)
+                body, where = self.visit(e.body, None)
+                if where < 0:
+                    raise Blocking(e.body, "a function gives nodes outside of the record")
                 return ast.InlineFunction(e.params, e.result, body, e.annotations, span=e.span), 0
             case ast.NamedFunctionRef():
                 self.reference(e)

@@ -36,7 +36,7 @@ _WITHOUT: Final = (
 def refuse_steps(e: ast.Expr, reordered: Iterable[VarName], ordered: Iterable[VarName]) -> None:
     """:class:`Blocking` if a step leads on from several nodes that are not known to be in document order.
 
-    ``reordered`` and ``ordered``: the variables of units whose nodes are not, and are.
+    ``reordered`` and ``ordered``: the variables of units whose nodes are not, and are, if they are by themselves.
     """
     _Steps(reordered, ordered).visit(e)
 

@@ -187,7 +187,9 @@ class Residual(ABC):
                 raise Blocking(part, "it leaves the parts of the document that are kept")
         several = [unit for unit in self.units if not isinstance(unit.reduction, _VALUES)]
         ordered = [one.variable for one in several if one.variable in self.in_order or is_one(one.reduction)]
-        refuse_steps(e, [one.variable for one in several if one.variable not in ordered], ordered)
+        # copies by versions, and what groups keep, are in trees of their own
+        apart = [one.variable for one in self.units if isinstance(one.reduction, Versions | Group)]
+        refuse_steps(e, [one.variable for one in several if one.variable not in ordered], [*ordered, *apart])
         return e
 
     def flwor(self, e: ast.FLWOR, unbounded: bool) -> ast.Expr:

@@ -3,11 +3,14 @@
     let $b := /stream/pixel[x > 0] return count($b)        count(/stream/pixel[x > 0])
 
 The expression navigates, so that to evaluate it again gives the same nodes, or is read exactly once; or all that read
-it copy its items or count them, so that nobody can tell new nodes apart. New elements go where they are shown, if that
-is one place. A variable that nobody reads goes: to compute it would take a pass.
+it copy its items or count them, so that nobody can tell new nodes apart. The copies that ``?[ ]`` and ``#[ ]`` make are
+made again where nothing compares nodes. New elements go where they are shown, if that is one place. A variable that
+nobody reads goes: to compute it would take a pass.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import children, descendants, rebuild, with_body
@@ -24,6 +27,11 @@ from xstreamcast.plan.passes.dependence import (
     satisfies,
 )
 from xstreamcast.plan.passes.variables import Names, VarName, fresh_copy, names_of
+
+_BY_IDENTITY: Final = frozenset(
+    ("apply", "fold-left", "fold-right", "for-each", "for-each-pair", "generate-id", "innermost", "outermost")
+)
+"""Functions that may compare nodes, or call others that do."""
 
 
 def inline_lets(module: ast.Module) -> ast.Module:
@@ -70,6 +78,8 @@ class _Fuser:
             return not repeated(rest, name) and _is_shown(rest, name)
         if not navigates(value):
             return False
+        if _copies(value) and repeated(rest, name) and _tells_apart(rest, name):
+            return False
         return repeatable(value) or not repeated(rest, name) or _is_copied(rest, name)
 
     def fuse(self, rest: ast.FLWOR, name: VarName, value: ast.Expr) -> ast.FLWOR:
@@ -83,6 +93,37 @@ class _Fuser:
         made = change(rest)
         assert isinstance(made, ast.FLWOR)
         return made
+
+
+def _copies(e: ast.Node) -> bool:
+    """Whether nodes may be copies that are made by lifespans."""
+    return any(isinstance(part, ast.IntervalProjection | ast.VersionProjection) for part in descendants(e))
+
+
+def _tells_apart(e: ast.Node, name: VarName) -> bool:
+    """Whether the nodes of a variable may be compared with each other: by an operator on nodes, a path from a sequence
+    in which they may be twice, or a function."""
+    several: dict[VarName, None] = {}
+    for part in descendants(e):
+        among = any(reads(part, one) for one in (name, *several))
+        match part:
+            case ast.Union() | ast.Intersect() | ast.Except() | ast.NodeComparison():
+                return True
+            case ast.Path(steps=(ast.VarRef(name=of), *_)):
+                if of.expanded in several:
+                    return True
+            case ast.Path(steps=(first, *_)):
+                if not isinstance(first, ast.AxisStep) and any(reads(first, one) for one in (name, *several)):
+                    return True
+            case ast.LetClause() if among:
+                several[part.var.expanded] = None
+            case ast.FunctionCall() if among and (part.name.uri != FN or part.name.local in _BY_IDENTITY):
+                return True
+            case ast.DynamicCall() if among:
+                return True
+            case _:
+                pass
+    return False
 
 
 def _is_shown(e: ast.Node, name: VarName) -> bool:

@@ -104,9 +104,10 @@ class Spelling:
                 yield inner, sense, f"{fitting[0]}:{local}" if fitting[0] else local
 
     def _within(self, tsid: int) -> Iterator[int]:
-        """The tags of the elements of a fragment that are no fragments themselves."""
+        """The tags of the elements of a fragment that are no fragments themselves; those that stand in one place."""
         for child in self._structure.tags[tsid].children:
-            if not self._structure.tags[child].fragment:
+            apart = self._structure.tags[child].fragment or child == self._structure.root
+            if not apart and self._structure.parents[child] == (tsid,):
                 yield child
                 yield from self._within(child)
 
@@ -117,10 +118,10 @@ class Spelling:
         return self._scopes[tsid].get("", "") == "" and any(around)
 
     def _outwards(self, tsid: int) -> Iterator[int]:
-        while above := self._structure.parents[tsid]:
-            if len(above) > 1:
-                return
+        seen = {tsid}
+        while len(above := self._structure.parents[tsid]) == 1 and above[0] not in seen:
             (tsid,) = above
+            seen.add(tsid)
             yield tsid
 
     def around(self, tsid: int) -> Around | None:
