@@ -15,7 +15,7 @@ from xstreamcast.spark.motion import survey
 from xstreamcast.spark.motion.position import Position
 from xstreamcast.spark.motion.stream_files import StreamFiles
 from xstreamcast.spark.motion.stream_source import FragmentBatchReader, FragmentStreamReader
-from xstreamcast.spark.motion.walk import PlainRun, Walk
+from xstreamcast.spark.motion.walk import Run, Walk
 
 PIECES = (
     b'<stream:filler id="%d" tsid="2" validTime="2003-10-%02dT10:00:00.5">x<b>y</b><stream:hole id="9"/>'
@@ -107,7 +107,7 @@ def test_a_stream_in_the_writers_own_spelling_is_walked_over_in_plain_runs(tmp_p
     files = StreamFiles(str(path))
     chunks = files.seek(path.name, 0, 0)
     stretches = list(Walk(chunks, Position().next_file(path.name), files.place(path.name)))
-    in_runs = sum(stretch.rows for stretch in stretches if isinstance(stretch, PlainRun))
+    in_runs = sum(stretch.rows for stretch in stretches if isinstance(stretch, Run))
     assert in_runs >= sum(stretch.rows for stretch in stretches) - 5
 
 
@@ -115,7 +115,7 @@ def test_a_stream_in_the_writers_own_spelling_is_walked_over_in_plain_runs(tmp_p
 def test_a_run_split_in_two_is_the_run(count: int) -> None:
     text = b"".join(b'<stream:filler id="%d">%s</stream:filler>\n' % (n, b"x" * n) for n in range(4))
     begin = Position("f", 0, 0, 0, "prefixed", wrapped=True)
-    (run,) = (s for s in Walk(iter([text]), begin, StreamFiles("/f").place("f")) if isinstance(s, PlainRun))
+    (run,) = (s for s in Walk(iter([text]), begin, StreamFiles("/f").place("f")) if isinstance(s, Run))
     first, others = run.split(count)
     assert (first.rows, others.rows) == (count, 4 - count)
     assert first.end == others.begin

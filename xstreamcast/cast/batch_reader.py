@@ -51,7 +51,7 @@ from xstreamcast.model.time import parse_instant
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.layout import LEVEL_WORDS, NAME, RECORD, ROW, SCOPE, STATE, UNKNOWN
 from xstreamcast.scan.scanner import TableScanner
-from xstreamcast.scan.vector import Bytes
+from xstreamcast.scan.vector import Bytes, Table
 
 _ROWS: Final = 1 << 16
 _PIECE: Final = 1 << 16
@@ -67,6 +67,11 @@ _POSITIONS: Final = [START, BEGIN, TO, END, DOC_FROM, DOC_TO]
 def _is_plain(scope: Mapping[str, str]) -> bool:
     """Whether nothing is declared but what streams declare, besides XML's own prefix."""
     return len(scope) == len(_PLAIN) + 1 and all(scope.get(prefix) == uri for prefix, uri in _PLAIN.items())
+
+
+def brings_root(changes: Table) -> bool:
+    """Whether one of some changes brings the content of a root."""
+    return bool(((changes[:, REGION] == ROOT) & _BRINGS[changes[:, KIND]]).any())
 
 
 class _StreamScanner(TableScanner):
@@ -110,6 +115,7 @@ class BatchReader:
         self.limit = limit
         self.ended = ended  # an eos came
         self.over = False  # all has been read
+        self.reader: FragmentReader | None = None
         self.scanner: _StreamScanner | None = None
         self.codes = np.zeros(0, np.int64)
         self.plain = np.zeros(0, np.bool_)
@@ -117,13 +123,21 @@ class BatchReader:
         self.patience = 1
 
     def __iter__(self) -> Iterator[FragmentBatch | Arrival]:
+        for part in self.parts():
+            if isinstance(part, FragmentBatch):
+                yield part
+            else:
+                yield from part
+        if self.wrapper is not None and not self.ended:
+            yield cut_short(self.source, self.state.offset)
+
+    def parts(self) -> Iterator[FragmentBatch | list[Arrival]]:
+        """The stream in parts: a batch, or the arrivals of one element."""
         while not self.over:
             if self.usual:
                 yield from self.kernel()
             else:
                 yield from self.exact(1)
-        if self.wrapper is not None and not self.ended:
-            yield cut_short(self.source, self.state.offset)
 
     @property
     def usual(self) -> bool:
@@ -144,15 +158,19 @@ class BatchReader:
 
     # -- the exact reader -----------------------------------------------------------------------------------------
 
-    def exact(self, pieces: int, until: int = 0) -> Iterator[Arrival]:
+    def reading(self) -> FragmentReader:
+        """A reader of what follows."""
+        return FragmentReader(self.ahead(), source=self.source, state=self.state, limit=self.limit)
+
+    def exact(self, pieces: int, until: int = 0) -> Iterator[list[Arrival]]:
         """Read on exactly: so many elements, and as far as an offset."""
-        reader = FragmentReader(self.ahead(), source=self.source, state=self.state, limit=self.limit)
+        reader = self.reader = self.reading()
         reader.framer.wrapper = self.wrapper
         for taken, arrivals in enumerate(reader.together(), 1):
             self.wrapper = reader.framer.wrapper
             for arrival in arrivals:
                 self.take_note(arrival)
-                yield arrival
+            yield arrivals
             if (taken >= pieces and self.state.offset >= until) and (self.usual or taken >= _PATIENCE):
                 return
         self.wrapper = reader.framer.wrapper
@@ -181,7 +199,7 @@ class BatchReader:
 
     # -- the kernel -----------------------------------------------------------------------------------------------
 
-    def kernel(self) -> Iterator[FragmentBatch | Arrival]:
+    def kernel(self) -> Iterator[FragmentBatch | list[Arrival]]:
         """Scan on, until something has been read exactly that the scan must begin anew behind."""
         window = self.window
         scanner = self.started()
@@ -233,7 +251,7 @@ class BatchReader:
             self.plain = np.concatenate([self.plain, np.array(list(map(_is_plain, fresh)), np.bool_)])
         return not self.rebound
 
-    def stretches(self, scanner: _StreamScanner, rows: Any) -> Generator[FragmentBatch | Arrival, None, bool]:
+    def stretches(self, scanner: _StreamScanner, rows: Any) -> Generator[FragmentBatch | list[Arrival], None, bool]:
         """What the rows of a scan stand for; whether the scan may go on behind them."""
         window = self.window
         first = 0
@@ -247,7 +265,7 @@ class BatchReader:
             if good:
                 marks = marks[: changes[-1, LAST]]
                 self.state.offset = offset + int(changes[-1, END])
-                self.state.rooted |= bool(((changes[:, REGION] == ROOT) & _BRINGS[changes[:, KIND]]).any())
+                self.state.rooted |= brings_root(changes)
                 self.ended |= bool((changes[:, KIND] == _EOS).any())
                 self.patience = 1
                 yield self.batch(scanner, changes, marks, inlines)

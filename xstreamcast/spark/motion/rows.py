@@ -14,15 +14,18 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from xstreamcast.cast.automata import KINDS
+from xstreamcast.cast.columns import BEGIN, KIND, NO_TIME, NONE, REGION, TARGET, TIME, TO, TSID, VERSION
 from xstreamcast.errors import Place
-from xstreamcast.model.change import ROW, Change, ChangeRow, from_row, to_row
+from xstreamcast.model.change import ROOT, ROW, Change, ChangeRow, ContentChange, from_row, to_row
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import Arrival
 from xstreamcast.model.structure import Structure, parse_structure, write_structure
-from xstreamcast.spark.motion.walk import PlainRun
+from xstreamcast.scan.vector import Longs
+from xstreamcast.spark.motion.walk import Run
 
 STRUCTURE: Final = "structure"
 QUARANTINE: Final = "quarantine"
@@ -33,6 +36,9 @@ _TYPES: Final = {
     "valid_time": _TIME, "content": pa.binary(),
 }  # fmt: skip
 ARROW_SCHEMA: Final = pa.schema([(name, _TYPES.get(name, pa.string())) for name in ROW])
+
+_NAMES: Final = pa.array([kind.kind for kind in KINDS])
+_BRINGS: Final = np.array([issubclass(kind, ContentChange) for kind in KINDS])
 
 _BATCH_ROWS: Final = 8192
 _BATCH_BYTES: Final = 4 << 20
@@ -75,28 +81,33 @@ def batch_of_rows(rows: list[ChangeRow]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)
 
 
-def batch_of_run(run: PlainRun, stream: str) -> pa.RecordBatch:
-    """A plain run as a record batch, column by column."""
+def batch_of_run(run: Run, stream: str) -> pa.RecordBatch:
+    """A run as a record batch, column by column."""
+    changes, batch = run.batch.rows[run.first : run.stop], run.batch
     count = run.rows
-    regions, tsids, docs, versions, times = zip(*(filler.groups() for filler in run.fillers), strict=True)
+    docs = [batch.docs.get(k, "") for k in range(run.first, run.stop)] if batch.docs else pa.repeat("", count)
+    kinds = pa.array(changes[:, KIND], pa.int32())
+    data = batch.buffer.data
+    spans = zip(changes[:, BEGIN].tolist(), changes[:, TO].tolist(), _BRINGS[changes[:, KIND]].tolist(), strict=True)
+    times = changes[:, TIME]
     arrays = {
         "stream": pa.repeat(stream, count),
-        "seq": pa.array(range(run.begin.seq + 1, run.begin.seq + 1 + count), pa.int64()),
-        "change": pa.repeat("fill", count),
-        "doc": pc.fill_null(pa.array(docs, pa.binary()).cast(pa.string()), ""),
-        "region": _integers(regions),
-        "tsid": _integers(tsids),
-        "version": _integers(versions),
-        # Without a zone, hence UTC; the pattern has seen to it that they are dates.
-        "valid_time": pa.array(times, pa.binary()).cast(pa.string()).cast(pa.timestamp("us")).cast(_TIME),
-        "content": pa.array([filler.string[filler.end() :] for filler in run.fillers], pa.binary()),
+        "seq": pa.array(np.arange(run.begin.seq + 1, run.begin.seq + 1 + count)),
+        "change": pa.DictionaryArray.from_arrays(kinds, _NAMES).cast(pa.string()),
+        "doc": docs,
+        "region": pa.array(np.maximum(changes[:, REGION], ROOT)),
+        "target": _numbers(changes[:, TARGET]),
+        "tsid": _numbers(changes[:, TSID]),
+        "version": _numbers(changes[:, VERSION]),
+        "valid_time": pa.array(times, mask=times == NO_TIME).cast(_TIME),
+        "content": pa.array([bytes(data[begin:to]) if brings else None for begin, to, brings in spans], pa.binary()),
     }
     columns = [arrays[field.name] if field.name in arrays else pa.nulls(count, field.type) for field in ARROW_SCHEMA]
     return pa.RecordBatch.from_arrays(columns, schema=ARROW_SCHEMA)
 
 
-def _integers(texts: Iterable[bytes | None]) -> Any:
-    return pa.array(texts, pa.binary()).cast(pa.string()).cast(pa.int64())
+def _numbers(column: Longs) -> Any:
+    return pa.array(column, mask=column == NONE)
 
 
 def item_of(row: Mapping[str, Any]) -> Change | Structure | Diagnostic:

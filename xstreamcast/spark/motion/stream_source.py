@@ -39,7 +39,7 @@ from xstreamcast.spark.motion.admission import (
 from xstreamcast.spark.motion.position import Position
 from xstreamcast.spark.motion.stream_files import StreamFiles, stream_name
 from xstreamcast.spark.motion.survey import Limit, Plan, Segment, Survey, Task, changed, packed
-from xstreamcast.spark.motion.walk import PlainRun, Walk
+from xstreamcast.spark.motion.walk import Run, Walk
 from xstreamcast.spark.worker import keep_loaded
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class _TaskReader:
             rows: list[Any] = []
             for stretch in Walk(_chunks(files, task), at, files.place(at.file)):
                 at = stretch.end
-                if isinstance(stretch, PlainRun):
+                if isinstance(stretch, Run):
                     if rows:
                         yield batch_of_rows(rows)
                         rows = []

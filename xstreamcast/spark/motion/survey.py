@@ -19,7 +19,7 @@ from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.fragment import Arrival
 from xstreamcast.spark.motion.position import Position
 from xstreamcast.spark.motion.stream_files import StreamFile, StreamFiles
-from xstreamcast.spark.motion.walk import Piece, PlainRun, Stretch, Walk
+from xstreamcast.spark.motion.walk import Piece, Run, Stretch, Walk
 
 _GRAIN: Final = 1 << 20
 _CARRIED: Final = 64 << 20
@@ -116,7 +116,7 @@ class _Batch:
         if self.until is not None and name == self.until.file:
             size = self.until.offset - stretch.begin.offset
         if size is not None:
-            if isinstance(stretch, PlainRun):
+            if isinstance(stretch, Run):
                 rows = min(rows, stretch.fitting(size))
             elif stretch.end.offset - stretch.begin.offset > size and not (stretch.torn and self.until and size > 0):
                 rows = 0
@@ -124,7 +124,7 @@ class _Batch:
             rows = 0
         if rows > 0 or self.rows or self.until is not None:
             return rows
-        return 1 if isinstance(stretch, PlainRun) else stretch.rows
+        return 1 if isinstance(stretch, Run) else stretch.rows
 
     def reaches(self, reached: Position) -> bool:
         """Whether the batch is as long as it was planned to be."""
@@ -287,7 +287,7 @@ class Survey:
             room = batch.room(stretch)
             if room < stretch.rows:
                 full = True
-                if not room or not isinstance(stretch, PlainRun):
+                if not room or not isinstance(stretch, Run):
                     opened.back = stretch
                     break
                 stretch, opened.back = stretch.split(room)
