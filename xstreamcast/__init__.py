@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from xstreamcast.model.depth import limit_depth
     from xstreamcast.model.structure import Structure
     from xstreamcast.model.tree import Node
-    from xstreamcast.plan.explain.explanation import explain
     from xstreamcast.run.continuous.query import ContinuousQuery, continuous, continuous_many
+    from xstreamcast.run.explained import explain
     from xstreamcast.run.query import Query, Result, compile, query, query_many
 
 __version__ = "0.1.0"
@@ -63,7 +63,7 @@ _HOMES: Final = {
     "query_many": "xstreamcast.run.query",
     "continuous": "xstreamcast.run.continuous.query",
     "continuous_many": "xstreamcast.run.continuous.query",
-    "explain": "xstreamcast.plan.explain.explanation",
+    "explain": "xstreamcast.run.explained",
     "load_ipython_extension": "xstreamcast.notebook.magic",
     "fragment": "xstreamcast.cast",
     "infer_structure": "xstreamcast.cast",

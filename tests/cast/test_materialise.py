@@ -16,7 +16,8 @@ from streams import WIRE, after, t, told
 from xstreamcast.cast import contents
 from xstreamcast.cast.materialise import Materialiser, View, materialise, pick, read_regions
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.change import Change, Fill, Remove
+from xstreamcast.model import depth
+from xstreamcast.model.change import After, Before, Change, Fill, Remove
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.model.time import parse_instant
 
@@ -102,6 +103,24 @@ def test_a_filler_copied_to_two_places_means_the_same_in_both() -> None:
         "{urn:c}c",
         "d",
     ]
+
+
+def test_what_stands_one_after_the_other_is_not_deep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer of very many items comes so: each behind the one before it, or before the one behind it."""
+    monkeypatch.setattr(depth._Limit, "levels", 50)
+    for kind in (After, Before):
+        regions = Materialiser()
+        regions.apply(Fill(region=0, content=b'<a><stream:hole id="1"/></a>'))
+        regions.apply(Fill(region=1, content=b"<b>1</b>"))
+        for k in range(2, 1000):
+            regions.apply(kind(region=k, target=k - 1, content=b"<b>%d</b>" % k))
+        items = [f"<b>{k}</b>" for k in range(1, 1000)]
+        assert regions.text() == "<a>" + "".join(items if kind is After else reversed(items)) + "</a>"
+    chained = Materialiser()
+    for k in range(1000):
+        chained.apply(Fill(region=k, content=b'<stream:hole id="%d"/>' % (k + 1)))
+    with pytest.raises(XStreamError, match="XSC0007"):
+        chained.text()
 
 
 def test_the_wrappers_namespaces_count_for_every_fragment() -> None:

@@ -62,7 +62,7 @@ def explained(text: str, structure: Structure, **given: Any) -> str:
 
 
 @pytest.mark.parametrize("text", ['stream("s")/a[b > 0]/b', 'count(stream("s")//b)', 'stream("s")//a/b'])
-def test_a_stream_without_a_root_of_its_own_is_computed_anew_and_kept(text: str) -> None:
+def test_a_stream_without_a_root_is_computed_anew_and_kept_where_it_is_not_followed_in_columns(text: str) -> None:
     told = explained(text, SEVERAL, fixed=["a", "b"])
     assert "anew       the whole query, from all that is there:\n             a stream has no root element" in told
     assert "fragments needed: all, and all are kept" in told
@@ -74,6 +74,25 @@ def test_a_stream_without_a_root_of_its_own_is_computed_anew_and_kept(text: str)
         query.feed(Fill(region=2 * n + 2, tsid=3, content=b"<b>1</b>"))
     assert query.recomputed == "a stream has no root element of its own"
     assert query.state()["streams"]["s"]["regions"] == 60
+
+
+@pytest.mark.parametrize("text", ['stream("s")/a[b > 0]/b', 'count(stream("s")//b)', 'stream("s")//a/b'])
+def test_a_stream_without_a_root_is_followed_in_columns(text: str) -> None:
+    told = explained(text, SEVERAL)
+    assert "  followed   in columns, batch by batch" in told
+    assert "anew" not in told
+    query = xstreamcast.continuous(text, structures={"s": SEVERAL})
+    query.feed(Fill(region=2, tsid=3, content=b"<b>1</b>"))
+    assert query.state()["followed"] == "columns"
+    assert query.recomputed == ""
+
+
+def test_why_a_query_is_not_followed_in_columns_is_said() -> None:
+    told = explained('stream("s")//b/..', TYPED, emit="certain")
+    assert "  followed   by objects, one by one: it looks at open holes" in told
+    assert "one by one: a stream has no tag structure" in str(xstreamcast.explain('count(stream("s")//b)'))
+    told = explained('count(stream("s")//b)', TYPED, fixed="*")
+    assert "one by one: regions are declared fixed" in told
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 from xstreamcast.lang.link import parse
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.plan.decompose.plan import plan
-from xstreamcast.plan.explain.explanation import explain
 from xstreamcast.plan.retention import EVERYTHING, Keep, retention
+from xstreamcast.run.explained import explain
 from xstreamcast.run.library import known_function
 
 STRUCTURE = parse_structure("""<tag type="snapshot" id="1" name="creditAccounts">

@@ -12,11 +12,11 @@ from xstreamcast.model.structure import parse_structure
 from xstreamcast.plan.algebra import Rank, Reduce
 from xstreamcast.plan.decompose.plan import plan
 from xstreamcast.plan.explain.changes import units_of
-from xstreamcast.plan.explain.explanation import explain
 from xstreamcast.plan.passes.name_sources import name_sources
 from xstreamcast.plan.passes.parents_to_predicates import parents_to_predicates
 from xstreamcast.plan.passes.siblings_to_positions import siblings_to_positions
 from xstreamcast.plan.passes.spell_paths import spell_paths
+from xstreamcast.run.explained import explain
 
 STRUCTURE = parse_structure(
     '<tag id="1" name="r"><tag id="2" name="s"><tag id="3" name="t"/><tag id="4" name="b"><tag id="5" name="t"/>'

@@ -50,7 +50,8 @@ class Followable(Grammar):
 
 
 def draw_regular_shape(r: Random) -> Shape:
-    """Two or three levels of containers, each name once, with leaves, of which some are fragments."""
+    """Two or three levels of containers, each name once, with leaves, of which some are fragments; the outermost may
+    have no element around them."""
     kinds = r.choice(FRAGMENTS)
     tags: dict[int, Tag] = {}
     names = r.sample(CONTAINERS, len(CONTAINERS))
@@ -71,7 +72,7 @@ def draw_regular_shape(r: Random) -> Shape:
         return number
 
     make("r", 0)
-    return Shape(tags, dirty=r.random() < 0.05)
+    return Shape(tags, dirty=r.random() < 0.05, unnamed=r.random() < 0.2)
 
 
 def draw_regular(seed: int, most: int = 16) -> Case:

@@ -11,7 +11,7 @@ from pyarrow import parquet
 from rest_samples import site
 
 from xstreamcast.cli import main
-from xstreamcast.plan.explain.explanation import explain
+from xstreamcast.run.explained import explain
 from xstreamcast.spark.stages import stage_lines
 
 

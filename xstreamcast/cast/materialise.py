@@ -28,7 +28,7 @@ from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.findings import Findings
 from xstreamcast.model.fragment import Arrival
 from xstreamcast.model.framing import FRAGMENT_LIMIT
-from xstreamcast.model.structure import UNNAMED, Structure
+from xstreamcast.model.structure import Structure
 from xstreamcast.model.time import NOW, Instant, Interval, format_instant
 from xstreamcast.scan.given import Given
 
@@ -101,6 +101,8 @@ class _Enter(NamedTuple):
     scope: Scope
     outer: Scope
     holder: Filling | None
+    last: bool = False
+    """Nothing follows it where it was entered from: what has come one after the other is not in each other."""
 
 
 class _Leave(NamedTuple):
@@ -133,8 +135,10 @@ class _Splice:
             if isinstance(step, _Enter):
                 steps = self.enter(step)
                 if not isinstance(steps, bytes):
+                    if step.last:
+                        stack.pop()
                     if steps is not None:
-                        if len(stack) > deepest():
+                        if len(self.path) > deepest():
                             raise too_deep(within=f": region {step.id} is in so many others")
                         stack.append(steps)
                     continue
@@ -157,7 +161,7 @@ class _Splice:
         if structure is None or not structure.unnamed:
             yield _Enter(self.regions.table.get((self.doc, ROOT)), ROOT, {}, {}, None)
             return
-        tops = set(structure.tag(UNNAMED).children)
+        tops = set(structure.tops)
         found = []
         for (doc, number), region in self.regions.table.items():
             versions = [filling.version or 0 for filling in region.fillings() if filling.tsid in tops]
@@ -199,8 +203,9 @@ class _Splice:
             for filling, lifespan in self.visible(region):
                 yield from self.content(filling, lifespan, step.scope if filling.native is None else step.outer)
             yield _Leave(region)
-        for sibling in region.after:
-            yield _Enter(sibling, sibling.id, step.scope, step.scope, None)
+        last = len(region.after) - 1
+        for k, sibling in enumerate(region.after):
+            yield _Enter(sibling, sibling.id, step.scope, step.scope, None, k == last)
 
     def visible(self, region: Region) -> Iterator[tuple[Filling, Interval | None]]:
         """The fillings that are seen, in order, with their lifespans."""

@@ -52,8 +52,8 @@ def explain_command(
 
     from xstreamcast.cli.files import read_structures
     from xstreamcast.lang.files import read_query
-    from xstreamcast.plan.explain.explanation import explain
     from xstreamcast.plan.modes.rewrite import Emission
+    from xstreamcast.run.explained import explain
 
     if (query is None) == (file is None):
         raise WrongCall("give either a query or a file with one: -f FILE")

@@ -101,6 +101,11 @@ class Structure:
         """Whether the stream has no root element of its own."""
         return self.root == UNNAMED
 
+    @property
+    def tops(self) -> tuple[int, ...]:
+        """The tags of the elements at the top of the document."""
+        return self.tags[UNNAMED].children if self.unnamed else (self.root,)
+
     def descendants(self, tsids: Iterable[int]) -> set[int]:
         """All tags below, at any depth."""
         found: set[int] = set()
@@ -125,8 +130,7 @@ class Structure:
         for axis, step in steps:
             if reached is None:
                 everywhere = set(self.tags) - {UNNAMED}
-                tops = set(self.tags[UNNAMED].children) if self.unnamed else {self.root}
-                candidates = tops if axis == "/" else everywhere
+                candidates = set(self.tops) if axis == "/" else everywhere
             elif axis == "//":
                 candidates = self.descendants(reached)
             else:
@@ -372,7 +376,7 @@ def _prefixes(structure: Structure, own: str) -> dict[str, str]:
 
 def _lines(structure: Structure) -> Iterator[str]:
     written: set[int] = set()
-    tops = structure.tag(UNNAMED).children if structure.unnamed else (structure.root,)
+    tops = structure.tops
     # (id, depth) to open, or (None, depth) to close; a stack, because recursion in Python is bounded and depth is not
     if structure.unnamed:
         yield "  <tag>\n"

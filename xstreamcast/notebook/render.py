@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.structure import UNNAMED, Structure
+from xstreamcast.model.structure import Structure
 from xstreamcast.notebook.style import STYLE
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def explanation_html(explanation: Explanation) -> str:
 
 def structure_html(structure: Structure) -> str:
     """The tags as a tree; a tag that stands within itself is named, and not opened again."""
-    top = structure.tag(UNNAMED).children if structure.unnamed else (structure.root,)
+    top = structure.tops
     name = f'<div class="note">stream {escape(structure.stream)}</div>' if structure.stream else ""
     return page(name, "<ul>", *(part for tsid in top for part in _branch(structure, tsid)), "</ul>")
 

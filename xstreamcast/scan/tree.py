@@ -63,11 +63,14 @@ class TreeReader:
     ['x', 'y']
     """
 
-    def __init__(self) -> None:
+    def __init__(self, many: bool = False) -> None:
+        """``many``: several elements may follow each other."""
+        self._many = many
         self._begin()
 
     def _begin(self) -> None:
         self._scanner = Scanner(_whole())
+        self._scanner.many = self._many
         self.names = Names(self._scanner.symbols)
 
     def read(self, document: Bytes) -> Tree:
@@ -76,6 +79,7 @@ class TreeReader:
             self._begin()
         scanner = self._scanner
         scanner.reset()
+        scanner.several = self._many  # nobody is warned of more than one
         scanner.deepest = deepest()
         (batch,) = scan_buffer(document, scanner)
         return _tree_of(batch, scanner, self.names, Tree())

@@ -13,7 +13,7 @@ from typing import Final
 
 from xstreamcast.cli.options import WrongCall
 from xstreamcast.errors import XStreamError, missing_file
-from xstreamcast.model.structure import UNNAMED, Structure
+from xstreamcast.model.structure import Structure
 from xstreamcast.shell.at_hand import AtHand, look_at
 
 _RED: Final = "\x1b[1;31m"
@@ -106,7 +106,7 @@ class Session:
 
     def explain(self, rest: str) -> None:
         """QUERY: how it will be run: passes, state, what blocks."""
-        from xstreamcast.plan.explain.explanation import explain
+        from xstreamcast.run.explained import explain
 
         if not rest:
             raise WrongCall(".explain takes a query")
@@ -172,7 +172,7 @@ def _opened(given: str) -> tuple[str, str]:
 
 def outline(structure: Structure) -> Iterator[str]:
     """The tags of a structure, a line each, those below indented."""
-    tops = structure.tag(UNNAMED).children if structure.unnamed else (structure.root,)
+    tops = structure.tops
     waiting: list[tuple[int, tuple[int, ...]]] = [(top, ()) for top in reversed(tops)]
     while waiting:
         tsid, above = waiting.pop()

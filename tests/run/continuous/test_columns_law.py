@@ -27,10 +27,10 @@ from xstreamcast.run.temporal import moment_at
 SECTION, RECORD, PART, OTHER = 2, 3, 6, 7
 
 
-def structure(section: str, record: str, part: str) -> Structure:
+def structure(section: str, record: str, part: str, root: str = 'id="1" name="r" type="snapshot"') -> Structure:
     """Sections of records, which have a key, a number, and parts in fragments of their own."""
     return parse_structure(
-        f'''<stream:structure xmlns:stream="urn:xstreamcast:stream"><tag id="1" name="r" type="snapshot">
+        f'''<stream:structure xmlns:stream="urn:xstreamcast:stream"><tag {root}>
         <tag id="2" name="s" type="{section}"><tag id="3" name="b" type="{record}">
         <tag id="4" name="x" type="snapshot"/><tag id="5" name="k" type="snapshot"/>
         <tag id="6" name="c" type="{part}"/></tag>
@@ -44,6 +44,8 @@ SHAPES = {
     "events": structure("filler", "event", "temporal"),
     "versions of all": structure("temporal", "temporal", "filler"),
     "events in versions": structure("temporal", "event", "event"),
+    "no root": structure("filler", "filler", "filler", ""),
+    "versions without a root": structure("temporal", "event", "temporal", ""),
 }
 QUERIES = (
     'count(stream("s")//b)',
@@ -152,7 +154,7 @@ class Drawn:
 
     def change(self) -> Change:
         draw = self.draw
-        tsid = draw.choices([1, SECTION, RECORD, PART, OTHER], [1, 6, 20, 12, 2])[0]
+        tsid = draw.choices([1, SECTION, RECORD, PART, OTHER], [0 if self.shape.unnamed else 1, 6, 20, 12, 2])[0]
         if tsid == 1:
             holes = draw.sample(range(10, 14), draw.randrange(2, 5))
             inner = "".join(f'<stream:hole id="{hole}" tsid="2"/>' for hole in holes)
@@ -181,7 +183,7 @@ class Drawn:
             Fill(region=n, tsid=SECTION, valid_time=self.time(SECTION), content=self.content(SECTION, n))
             for n in range(10, 14)
         ]
-        made = [*roots, *sections, *[self.change() for _ in range(count)]]
+        made = [*([] if self.shape.unnamed else roots), *sections, *[self.change() for _ in range(count)]]
         self.draw.shuffle(made)
         return made
 
@@ -349,6 +351,57 @@ def test_usual_changes_stay_in_columns_and_each_record_is_evaluated_once() -> No
     assert query.state()["evaluated"] == 1012
     assert query.feed(Fill(region=10, tsid=SECTION, content=section)) == []
     assert query.state()["evaluated"] == 1012
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_elements_at_the_top_stand_by_version_and_number(size: int) -> None:
+    shape = SHAPES["no root"]
+
+    def section(region: int, version: int | None) -> Change:
+        return Replace(region=region, tsid=SECTION, version=version, content=b'<s n="%d"/>' % region)
+
+    several = [section(region, None) for region in (13, 11, 0, 12)]
+    moved = [section(11, 4), section(12, 3), section(13, 3), section(12, 7), section(10, 1)]
+    others: list[Change] = [Remove(region=13, tsid=SECTION), section(13, 9), section(13, None)]
+    for text in (
+        'for $s in stream("s")/s return string($s/@n)',
+        '(stream("s")/s)[last()]/@n',
+        'stream("s")/s[@n > 10]/string(@n)',
+    ):
+        query = follow(text, shape, [*several, *moved, *others], size)
+        assert query.engine is not None
+
+
+def test_a_change_at_the_top_costs_no_more_where_there_are_many() -> None:
+    query = continuous('stream("s")/s[b/k > "k"]/b/x', structures=SHAPES["no root"])
+    section = '<s><stream:hole id="{0}" tsid="3"/></s>'
+    numbers = range(1, 2001)
+    query.feed_many([Fill(region=n, tsid=SECTION, content=section.format(n + 3000).encode()) for n in numbers])
+    query.feed_many([Fill(region=n + 3000, tsid=RECORD, content=b"<b><k>k1</k><x>1</x></b>") for n in numbers])
+    engine = query.engine
+    assert engine is not None
+    before = engine.evaluated
+    assert len(query.feed(Replace(region=3007, tsid=RECORD, content=b"<b><k>a</k><x>1</x></b>"))) == 1
+    assert engine.evaluated - before <= 6
+    assert query.text() == "<x>1</x>" * 1999
+
+
+def test_a_name_may_be_a_fragment_here_and_an_element_of_one_there() -> None:
+    shape = parse_structure(
+        '<tag id="1" name="r" type="snapshot"><tag id="2" name="b" type="filler"><tag id="3" name="k" type="filler"/>'
+        '<tag id="4" name="g" type="filler"><tag id="5" name="k" type="snapshot"/></tag></tag></tag>'
+    )
+    changes: list[Change] = [
+        Fill(region=0, tsid=1, content=b'<r><stream:hole id="1" tsid="2"/></r>'),
+        Fill(region=1, tsid=2, content=b'<b><stream:hole id="2" tsid="3"/><stream:hole id="3" tsid="4"/></b>'),
+        Fill(region=2, tsid=3, content=b"<k>1</k>"),
+        Fill(region=3, tsid=4, content=b"<g><k>2</k></g>"),
+    ]
+    for size in (1, 4):
+        query = follow('for $g in stream("s")//g return $g/k', shape, changes, size)
+        assert query.engine is not None
+        query = follow('stream("s")//g', shape, [*changes, Fill(region=1, tsid=2, content=b"<b><k>3</k></b>")], size)
+        assert query.state()["by_objects"] == "fill 1 is none of the changes that columns follow"
 
 
 def test_what_is_put_aside_leaves_the_rest_in_columns() -> None:

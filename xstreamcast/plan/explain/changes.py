@@ -37,11 +37,8 @@ from xstreamcast.plan.projection.project import describe_path
 from xstreamcast.scan.automaton import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from xstreamcast.model.structure import Structure
     from xstreamcast.plan.algebra import Plan, Unit
-    from xstreamcast.plan.modes.rewrite import Modes
+    from xstreamcast.plan.explain.explanation import Explanation
 
 LONGEST: Final = 84
 _TOUCHED: Final = "the records that Δ touches"
@@ -61,14 +58,12 @@ def units_of(plan: Plan) -> list[Unit]:
     return [unit for each in plan.passes for unit in each.units]
 
 
-def obstacle(plan: Plan, structures: Mapping[str, Structure]) -> str:
-    """Why a query over streams of these structures is computed anew as a whole, at every change; "" if it is not."""
+def obstacle(plan: Plan) -> str:
+    """Why a query over streams is computed anew as a whole, at every change, by its plan alone; "" if it is not."""
     if plan.strategy is Strategy.NONE:
         return "it reads its streams in a way that is known only when it runs"
     if any(not source.stream for source in plan.sources):
         return "it reads a stored document beside its streams"
-    if any(structure.unnamed for structure in structures.values()):
-        return "a stream has no root element of its own"
     return ""
 
 
@@ -107,14 +102,18 @@ def record(unit: Unit) -> str:
     return ", ".join(describe_path(path) for path in paths) or "node"
 
 
-def change_lines(plan: Plan, structures: Mapping[str, Structure], modes: Modes | None = None) -> Iterator[str]:
+def change_lines(explanation: Explanation) -> Iterator[str]:
     """The operators that follow changes, with what one costs; of a mode, what it waits for; what is computed anew."""
-    yield "when a stream changes  (Δ: what is different; n: how many records there are)"
-    whole = obstacle(plan, structures)
-    if whole:
-        yield "  anew       the whole query, from all that is there:"
-        yield from wrap(whole, LONGEST, initial_indent=" " * 13, subsequent_indent=" " * 13)
+    plan, modes = explanation.changing, explanation.modes
+    if plan is None:
         return
+    yield "when a stream changes  (Δ: what is different; n: how many records there are)"
+    if explanation.anew:
+        yield "  anew       the whole query, from all that is there:"
+        yield from wrap(explanation.anew, LONGEST, initial_indent=" " * 13, subsequent_indent=" " * 13)
+        return
+    by_objects = explanation.by_objects
+    yield f"  followed   {f'by objects, one by one: {by_objects}' if by_objects else 'in columns, batch by batch'}"
     if plan.strategy is Strategy.STREAM:
         for unit in units_of(plan):
             for symbol, words, cost in _operators(unit):

@@ -9,7 +9,7 @@ from xstreamcast.lang.walk import descendants
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.model.structure import UNNAMED, Structure
 from xstreamcast.plan.algebra import Concat, Reduce, Source, Unit
-from xstreamcast.plan.explain.changes import obstacle, units_of
+from xstreamcast.plan.explain.changes import units_of
 from xstreamcast.plan.explain.words import unit_names
 from xstreamcast.plan.projection.project import describe_path
 from xstreamcast.scan.automaton import Action, Target
@@ -84,7 +84,7 @@ def structure_lines(explanation: Explanation) -> Iterator[str]:
                 more = f" and {len(places) - MANY} more" if len(places) > MANY else ""
                 yield f"  {describe_path(target.path)} is {', '.join(places[:MANY]) or 'nowhere'}{more}"
         if source.stream and explanation.changing is not None:
-            if obstacle(explanation.changing, explanation.stream_structures):
+            if explanation.anew:
                 yield "  fragments needed: all, and all are kept: the query is computed anew from the whole document"
                 continue
             may_come = {tag for tag in structure.tags if structure.tag(tag).type != "snapshot" or tag == structure.root}

@@ -37,8 +37,7 @@ def to_text(explanation: Explanation) -> str:
         list(step_lines(explanation.top)),
         *[list(pass_lines(each, number, len(explanation.plan.passes)))
           for number, each in enumerate(explanation.plan.passes, 1)],
-        [] if explanation.changing is None
-        else list(change_lines(explanation.changing, explanation.stream_structures, explanation.modes)),
+        list(change_lines(explanation)),
         list(structure_lines(explanation)),
         list(graph_lines(explanation.judgement)),
         list(theorem_lines(explanation)),

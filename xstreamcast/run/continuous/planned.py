@@ -41,7 +41,7 @@ class Planned:
         """
         forests, structures = self._forests(), self.spelled
         if self._rests_on_one_root and self._names_elements:
-            forests |= _odd(associations)
+            forests |= _odd(associations) | _rootless(associations)
         if structures or looks_everywhere(self.plan):
             structures = known_structures(associations)
         if (forests, structures) == (self._forests(), self.spelled):
@@ -57,11 +57,14 @@ class Planned:
         """The streams that the plan takes to have any number of elements at their top."""
         return {source.uri for source in self.plan.sources if source.forest and source.uri is not None}
 
-    def obstacle(self, associations: Mapping[str, Association]) -> str:
+    def obstacle(self, associations: Mapping[str, Association], in_columns: bool = False) -> str:
         """Why the query must be computed anew at every change, if it must."""
-        found = obstacle(self.plan, known_structures(associations))
+        found = obstacle(self.plan)
         if found:
             return found
+        rootless = _rootless(associations)
+        if rootless and (not in_columns or (self._rests_on_one_root and not self._forests().issuperset(rootless))):
+            return "a stream has no root element of its own"
         if any(one.named for one in associations.values()):
             return "a stream has documents with names"
         odd = _odd(associations)
@@ -79,6 +82,11 @@ def _odd(associations: Mapping[str, Association]) -> set[str]:
     What nobody needs may have been passed over before: T without it gives the same answer, unless it is the root.
     """
     return {name for name, one in associations.items() if not (one.standing.of_one_root or one.passed_root)}
+
+
+def _rootless(associations: Mapping[str, Association]) -> set[str]:
+    """The streams whose structures say that they have no root element of their own."""
+    return {name for name, structure in known_structures(associations).items() if structure.unnamed}
 
 
 def given_structures(given: Any) -> dict[str, Structure]:

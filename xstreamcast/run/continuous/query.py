@@ -250,6 +250,14 @@ class ContinuousQuery(Tabled, Fed):
         """How it is computed, as its streams are known now."""
         return self._planned.plan
 
+    def foreseen(self) -> tuple[Plan, str]:
+        """How it will be computed where its streams are as their structures say, before anything comes; and why all of
+        it anew at every change, if so."""
+        self.inflow.decide_early()
+        associations = self._associations()
+        self._planned.again(associations)
+        return self.plan, self._planned.obstacle(associations, in_columns=self.engine is not None)
+
     @property
     def structure(self) -> Structure | None:
         """The tag structure of the answer as a stream, once it has begun; None where nothing is certain of it."""
@@ -444,7 +452,7 @@ class ContinuousQuery(Tabled, Fed):
 
         associations = self._associations()
         self._planned.again(associations)
-        obstacle = self._planned.obstacle(associations)
+        obstacle = self._planned.obstacle(associations, in_columns=True)
         if obstacle or self.modes.emission != "eager" or self._output is not None:
             raise Refused(obstacle or "it looks at open holes")
         structures = known_structures(associations)

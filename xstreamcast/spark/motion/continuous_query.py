@@ -203,7 +203,7 @@ class Motion:
 
     def plan(self, brief: bool = False) -> str:
         """What Spark runs, step by step, and what ``explain`` says of each query, or the beginning of it."""
-        from xstreamcast.plan.explain.explanation import explain
+        from xstreamcast.run.explained import explain
 
         streams = ", ".join(sorted({stream for query in self.inflow.queries for stream in query.streams})) or "–"
         stages = [
@@ -246,7 +246,7 @@ class Motion:
 
     def _called(self) -> str:
         """What Spark's pages and metrics call it: the queries, and the ids that ``explain`` gives their steps."""
-        from xstreamcast.plan.explain.explanation import explain
+        from xstreamcast.run.explained import explain
 
         variables = tuple(self.job.variables)
         steps = [explain(text, structures=self._known(), variables=variables).steps for text in self.job.texts]

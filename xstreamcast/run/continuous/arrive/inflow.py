@@ -220,7 +220,13 @@ class Inflow:
         from xstreamcast.run.continuous.columns.following import follow_in_columns
 
         self._decided = True
-        if self.columns and self.fixed is None and not self.rooted and not self._keeps_all:
+        if self.fixed is not None:
+            self.by_objects = "regions are declared fixed"
+        elif self.rooted:
+            self.by_objects = "fragments are placed by their tags"
+        elif self._keeps_all or not self.columns:
+            self.by_objects = "documents are kept as they are"
+        else:
             follow_in_columns(self)
 
     def decide_early(self) -> None:
@@ -229,6 +235,8 @@ class Inflow:
         names = dict.fromkeys([name for query in self.queries for name in query.streams])
         if not self._decided and all(self.association(name).structure is not None for name in names):
             self._decide()
+        elif not self._decided:
+            self.by_objects = "a stream has no tag structure"
 
     def leave_columns(self, why: str) -> None:
         """Hand all that is known over to tables of objects."""

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 def top_tags(structure: Structure) -> tuple[int, ...]:
     """The tags of the elements at the top. The structure of an answer declares, in its root, the error that may stand
     beside that."""
+    if structure.unnamed:
+        return structure.tops
     error = structure.child(structure.root, "{{{}}}{}".format(*ERROR))
-    return (structure.root,) if error is None else (structure.root, error)
+    return structure.tops if error is None else (*structure.tops, error)
 
 
 def reached_tags(path: Path, structure: Structure) -> set[int]:
@@ -25,8 +27,7 @@ def reached_tags(path: Path, structure: Structure) -> set[int]:
     reached: set[int] | None = None
     for step in path.steps:
         if reached is None:
-            tops = set(structure.tag(UNNAMED).children if structure.unnamed else top_tags(structure))
-            candidates = set(structure.tags) - {UNNAMED} if step.deep else tops
+            candidates = set(structure.tags) - {UNNAMED} if step.deep else set(top_tags(structure))
         elif step.deep:
             candidates = structure.descendants(reached)
         else:

@@ -137,7 +137,7 @@ class Route:
 
     def know(self, structure: Structure | None) -> None:
         """Follow a tag structure from now on: all states are new."""
-        self.structure = None if structure is None or structure.unnamed else structure
+        self.structure = structure
         top: int | None = None if self.structure is None else DOCUMENT
         self._pairs: list[Pair] = [(DEAD, None), (DOCUMENT_STATE, top)]
         self._numbers: dict[Pair, int] = {pair: number for number, pair in enumerate(self._pairs)}

@@ -93,8 +93,10 @@ class Columnar(Related):
     ) -> None:
         """``leader``: a query of the same shape, which reads the same fragments."""
         check_plan(plan)
-        if any(source.forest or (source.uri or "") not in tables for source in plan.sources):
-            raise Refused("a stream has no tag structure")
+        for source in plan.sources:
+            table = tables.get(source.uri or "")
+            if table is None or (source.forest and not table.structure.unnamed):
+                raise Refused("a stream has no tag structure")
         super().__init__(plan, structures)
         self.evaluation = evaluation
         self.documents = Documents()

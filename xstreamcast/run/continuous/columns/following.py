@@ -20,11 +20,16 @@ def follow_in_columns(inflow: Inflow) -> bool:
     """Follow all streams in columns, if nothing has come yet and all queries can be followed so."""
     names = dict.fromkeys([name for query in inflow.queries for name in query.streams])
     if not names or not all(query.names_its_streams for query in inflow.queries):
+        inflow.by_objects = "names of streams are computed"
         return False
     associations = {name: inflow.association(name) for name in names}
     tables: dict[str, RegionTable] = {}
     for name, one in associations.items():
-        if one.structure is None or one.structure.unnamed or one.filled or one.waiting or one.followers:
+        if one.structure is None:
+            inflow.by_objects = "a stream has no tag structure"
+            return False
+        if one.filled or one.waiting or one.followers:
+            inflow.by_objects = "a stream has begun before"
             return False
         tables[name] = RegionTable(one.structure, one.budget)
     alike: dict[Hashable, Alike] = {}

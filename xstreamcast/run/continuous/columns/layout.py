@@ -28,6 +28,8 @@ FOR, START, END, H_TSID, AROUND, HOLE_WORDS = range(6)
 # A place is a hole where it is in the document (one in two versions of an element is in two places): the region, the
 # hole, the node around it; the next place of the region, and the next one in the node.
 P_REGION, P_HOLE, P_NODE, P_NEXT, P_BESIDE, PLACE_WORDS = range(6)
+# A place at the top is in no node. Its hole is NOWHERE; or, where several regions stand at the top, the least version
+# of a filling that was let go of, from -2 down; beside it is then the least version of all, which tells the order.
 # A node is a filling at a place: both; the next node of the filling; its first place; the units that must look at it,
 # as bits; the settling that it came with.
 N_FILLING, N_PLACE, N_NEXT, N_FIRST, N_MARKS, N_SINCE, NODE_WORDS = range(7)
@@ -35,8 +37,10 @@ IS_GONE: Final = -1
 """Instead of when it came: it is there no more."""
 # A tag: how its fragments come; whether any unit looks at them; the units that evaluate such a fragment, and those that
 # read it as part of one around it, as bits; its name, in a text of all names; the tag around it; whether lifespans of
-# its fragments are seen; the sense of the namespaces in scope in its elements (spelling), NOWHERE if it is not known.
-KIND, NEEDED, EVALUATED, PART, NAME_FROM, NAME_TO, ABOVE, SHOWS, SENSE, TAG_WORDS = range(10)
+# its fragments are seen; the sense of the namespaces in scope in its elements (spelling), NOWHERE if it is not known;
+# whether they stand at the top: as region 0, or any (ROOTLESS, the root has no name).
+KIND, NEEDED, EVALUATED, PART, NAME_FROM, NAME_TO, ABOVE, SHOWS, SENSE, TOP, TAG_WORDS = range(11)
+ROOTED, ROOTLESS = 1, 2
 UNKNOWN, UNTIMED, TEMPORAL, EVENT = -1, 0, 1, 2
 # The last row of the tags is that of *pages*: regions without a tag that hold holes and nothing else, as feeds have
 # them so that an element of very many records need not be sent again for each. A hole that names no tag has this one.

@@ -9,8 +9,11 @@ from xstreamcast.run.continuous.columns.layout import (
     DIGEST,
     N_FILLING,
     N_PLACE,
+    NUMBER,
+    P_BESIDE,
     P_HOLE,
     P_NODE,
+    P_REGION,
     TIME,
     VERSION,
 )
@@ -39,7 +42,17 @@ def _depth(n: int, nodes: Any, places: Any) -> int:
 
 
 @inner
-def _before(a: int, b: int, fillings: Any, nodes: Any, places: Any) -> bool:
+def _stands_before(p: int, q: int, regions: Any, places: Any) -> bool:
+    """Whether a place comes before another one in the same node, or at the top."""
+    if places[p, P_NODE] >= 0:
+        return bool(places[p, P_HOLE] < places[q, P_HOLE])
+    if places[p, P_BESIDE] != places[q, P_BESIDE]:
+        return bool(places[p, P_BESIDE] < places[q, P_BESIDE])
+    return bool(regions[places[p, P_REGION], NUMBER] < regions[places[q, P_REGION], NUMBER])
+
+
+@inner
+def _before(a: int, b: int, regions: Any, fillings: Any, nodes: Any, places: Any) -> bool:
     """Whether a node begins before another in the document."""
     deep_a, deep_b = _depth(a, nodes, places), _depth(b, nodes, places)
     around = deep_a < deep_b
@@ -56,12 +69,12 @@ def _before(a: int, b: int, fillings: Any, nodes: Any, places: Any) -> bool:
         if p == q:
             return earlier(nodes[a, N_FILLING], nodes[b, N_FILLING], fillings)
         if places[p, P_NODE] == places[q, P_NODE]:
-            return bool(places[p, P_HOLE] < places[q, P_HOLE])
+            return _stands_before(p, q, regions, places)
         a, b = places[p, P_NODE], places[q, P_NODE]
 
 
 @kernel
-def in_order(some: I64, spare: I64, fillings: I64x2, nodes: I64x2, places: I64x2) -> None:
+def in_order(some: I64, spare: I64, regions: I64x2, fillings: I64x2, nodes: I64x2, places: I64x2) -> None:
     """Sort nodes as they come in the document."""
     size = some.shape[0]
     width = 1
@@ -70,7 +83,7 @@ def in_order(some: I64, spare: I64, fillings: I64x2, nodes: I64x2, places: I64x2
             middle, end = min(begin + width, size), min(begin + 2 * width, size)
             i, j = begin, middle
             for k in range(begin, end):
-                if j >= end or (i < middle and not _before(some[j], some[i], fillings, nodes, places)):
+                if j >= end or (i < middle and not _before(some[j], some[i], regions, fillings, nodes, places)):
                     spare[k] = some[i]
                     i += 1
                 else:
@@ -82,14 +95,14 @@ def in_order(some: I64, spare: I64, fillings: I64x2, nodes: I64x2, places: I64x2
 
 
 @kernel
-def locate(some: I64, among: I64, fillings: I64x2, nodes: I64x2, places: I64x2, found: I64) -> None:
+def locate(some: I64, among: I64, regions: I64x2, fillings: I64x2, nodes: I64x2, places: I64x2, found: I64) -> None:
     """How many of others, which are in order, come before each of some nodes, which are in order, too."""
     low = 0
     for k in range(some.shape[0]):
         high = among.shape[0]
         while low < high:
             middle = (low + high) // 2
-            if _before(among[middle], some[k], fillings, nodes, places):
+            if _before(among[middle], some[k], regions, fillings, nodes, places):
                 low = middle + 1
             else:
                 high = middle

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from xstreamcast.model.names import ELEMENT
-from xstreamcast.model.structure import Structure
+from xstreamcast.model.structure import UNNAMED, Structure
 from xstreamcast.operators.accumulators import accumulates
 from xstreamcast.plan.algebra import Gather, Reduce, Strategy, Unit
 from xstreamcast.run.continuous.associate.reach import name_of, top_tags
@@ -92,9 +92,9 @@ def is_accumulated(reduction: Reduce) -> bool:
 
 def roles_of(route: Route, structure: Structure, first: int) -> Roles:
     """The roles of all units of a stream, whose bits begin with that of a number; raises :class:`Refused`."""
-    if len(top_tags(structure)) > 1:
+    if top_tags(structure) != structure.tops:
         raise Refused("an error may stand beside the root")
-    if structure.unnamed or route.each or route.counted or route.shallow:
+    if route.each or route.counted or route.shallow:
         raise Refused("elements may be inside each other")
     made = Roles()
     frames = {inner: outer for outer in route.outermost for inner in route.inside(outer)}
@@ -112,6 +112,10 @@ def roles_of(route: Route, structure: Structure, first: int) -> Roles:
             raise Refused("a tag stands in several places")
         seen.add(tsid)
         tag = structure.tags[tsid]
+        if tsid == UNNAMED:
+            visited.append((tsid, parent, frozenset()))
+            waiting += [(child, 0, DOCUMENT_STATE, within, framed, states) for child in tag.children]
+            continue
         if not tag.reuse:
             raise Refused("numbers of regions are not used again")
         state = route.element(outer, name_of(tag.name))

@@ -20,7 +20,7 @@ import numpy as np
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants, rebuild
-from xstreamcast.model.parse import parse
+from xstreamcast.model.parse import parse, parse_forest
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import PLAN, Unit
 from xstreamcast.plan.decompose.tests import relative
@@ -62,27 +62,30 @@ class Documents:
     """The documents that batches are, read by one who remembers their names."""
 
     def __init__(self) -> None:
-        self._reader: TreeReader | None = None
+        self._readers: dict[bool, TreeReader] = {}
         self._unaided = 0
         """Bytes that were read without the kernel."""
 
-    def tree(self, text: Bytes) -> Tree:
-        """The tree of a document that is known to be well-formed."""
-        if self._reader is None:
+    def tree(self, text: Bytes, many: bool) -> Tree:
+        """The tree of a document that is known to be well-formed; ``many`` elements may be at its top."""
+        by_hand = parse_forest if many else parse
+        reader = self._readers.get(many)
+        if reader is None:
             self._unaided += len(text)
             if self._unaided < LOAD_FROM and "xstreamcast.scan.kernel" not in sys.modules:
-                return parse(text.tobytes())[0]
+                return by_hand(text.tobytes())[0]
             from xstreamcast.scan.tree import TreeReader
 
-            self._reader = TreeReader()
-        return self._reader.read(text) if len(text) >= _KERNEL_FROM else parse(text.tobytes())[0]
+            reader = self._readers[many] = TreeReader(many)
+        return reader.read(text) if len(text) >= _KERNEL_FROM else by_hand(text.tobytes())[0]
 
 
 class Batch:
     """Fragments of one tag in a document: the row of each, which is one element."""
 
     def __init__(self, documents: Documents, text: Bytes, around: Around, count: int) -> None:
-        self.tree = documents.tree(np.concatenate([around.start, text, around.end]))
+        many = count > 1 and not len(around)
+        self.tree = documents.tree(np.concatenate([around.start, text, around.end]), many)
         self.around = around
         self.rows: list[int] = []
         row, sizes = 1 + len(around), self.tree.size

@@ -15,6 +15,7 @@ import numpy as np
 
 from xstreamcast.model.names import ELEMENT, intern, intern_prefix
 from xstreamcast.model.serialise_xml import ATTRIBUTE_ESCAPES
+from xstreamcast.model.structure import UNNAMED
 from xstreamcast.run.continuous.associate.mounts import Above
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Spelling:
         self._senses: Longs = np.zeros(0, np.int64)
         self._scopes: dict[int, Scope] = {}
         self._prefixes: dict[int, str] = {}
-        self.unknown = {tsid for tsid, tag in structure.tags.items() if tag.fragment or tsid == structure.root}
+        self.unknown = {tsid for tsid, tag in structure.tags.items() if tag.fragment or tsid in structure.tops}
         """The tags of which no fragment has come."""
 
     def senses(self, contexts: Sequence[Scope]) -> Longs:
@@ -119,7 +120,7 @@ class Spelling:
 
     def _outwards(self, tsid: int) -> Iterator[int]:
         seen = {tsid}
-        while len(above := self._structure.parents[tsid]) == 1 and above[0] not in seen:
+        while len(above := self._structure.parents[tsid]) == 1 and above[0] not in (UNNAMED, *seen):
             (tsid,) = above
             seen.add(tsid)
             yield tsid

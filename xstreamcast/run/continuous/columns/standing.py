@@ -19,6 +19,7 @@ from xstreamcast.run.continuous.columns.layout import (
     CHANGES,
     COUNT,
     DIRTY,
+    ENDED,
     EVALUATED,
     FIRST,
     FLAGS,
@@ -29,6 +30,7 @@ from xstreamcast.run.continuous.columns.layout import (
     HEAD,
     IS_GONE,
     KIND,
+    LET_GO,
     N_FILLING,
     N_FIRST,
     N_MARKS,
@@ -50,13 +52,17 @@ from xstreamcast.run.continuous.columns.layout import (
     PLACE,
     PLACES,
     REORDERED,
+    ROOTED,
+    ROOTLESS,
     SETTLED,
     SHOWS,
     SOUGHT,
     TEMPORAL,
     TIME,
+    TOP,
     TSID,
     UNSEEN,
+    VERSION,
     WORK,
 )
 
@@ -391,6 +397,60 @@ def _begin(
     return DONE
 
 
+@inner
+def _version(slot: int, p: int, regions: Any, fillings: Any, places: Any) -> int:
+    """The least version of the fillings that a region at the top has had."""
+    least = -2 - places[p, P_HOLE] if places[p, P_HOLE] < NOWHERE else NOWHERE
+    f = regions[slot, HEAD]
+    while f >= 0:
+        its = fillings[f, VERSION] if fillings[f, VERSION] > 0 else 0
+        if (least < 0 or its < least) and not (fillings[f, FLAGS] & LET_GO and fillings[f, FLAGS] & ENDED):
+            least = its
+        f = fillings[f, NEXT]
+    return int(least)
+
+
+@inner
+def _stand_at_top(
+    slot: int, top: int, regions: Any, fillings: Any, places: Any, nodes: Any, dirty: Any, work: Any, tally: Any
+) -> int:
+    """A region stands at the top; among others by version and number, so that all its nodes may come to stand
+    elsewhere."""
+    p = regions[slot, PLACE]
+    while p >= 0 and places[p, P_NODE] >= 0:
+        p = places[p, P_NEXT]
+    if p < 0:
+        if tally[PLACES] + 1 > places.shape[0]:
+            return FULL
+        p = tally[PLACES]
+        tally[PLACES] = p + 1
+        places[p, P_REGION] = slot
+        places[p, P_HOLE] = NOWHERE
+        places[p, P_NODE] = NOWHERE
+        places[p, P_NEXT] = regions[slot, PLACE]
+        places[p, P_BESIDE] = NOWHERE
+        regions[slot, PLACE] = p
+    version = NOWHERE if top == ROOTED else _version(slot, p, regions, fillings, places)
+    if places[p, P_BESIDE] == version:
+        return DONE
+    if tally[WORK] + 2 * _count(slot, regions, fillings) > work.shape[0]:
+        return FULL
+    places[p, P_BESIDE] = version
+    f = regions[slot, HEAD]
+    while f >= 0:
+        n = fillings[f, NODE]
+        while n >= 0:
+            following = nodes[n, N_NEXT]
+            if nodes[n, N_PLACE] == p:
+                _goes(n, fillings, nodes, dirty, work, tally)
+                if fillings[f, FLAGS] & CHANGED == 0:
+                    work[tally[WORK], 0], work[tally[WORK], 1] = f, p
+                    tally[WORK] += 1
+            n = following
+        f = fillings[f, NEXT]
+    return DONE
+
+
 @kernel
 def settle(
     bits: int, tags: I64x2, regions: I64x2, fillings: I64x2, holes: I64x2, places: I64x2, nodes: I64x2, changed: I64,
@@ -415,17 +475,11 @@ def settle(
             return DONE
         f = changed[tally[CHANGES] - 1]
         slot = fillings[f, OF]
-        if regions[slot, NUMBER] == _ROOT and regions[slot, PLACE] < 0:
-            if tally[PLACES] + 1 > places.shape[0]:
-                return FULL
-            p = tally[PLACES]
-            tally[PLACES] = p + 1
-            places[p, P_REGION] = slot
-            places[p, P_HOLE] = NOWHERE
-            places[p, P_NODE] = NOWHERE
-            places[p, P_NEXT] = NOWHERE
-            places[p, P_BESIDE] = NOWHERE
-            regions[slot, PLACE] = p
+        top = tags[fillings[f, TSID], TOP]
+        if top == ROOTLESS or (top == ROOTED and regions[slot, NUMBER] == _ROOT):
+            status = _stand_at_top(slot, top, regions, fillings, places, nodes, dirty, work, tally)
+            if status != DONE:
+                return status
         status = _begin(f, bits, tags, regions, fillings, places, nodes, dirty, work, tally)
         if status != DONE:
             return status

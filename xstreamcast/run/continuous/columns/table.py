@@ -18,6 +18,7 @@ import numpy as np
 from xstreamcast.cast import columns as change
 from xstreamcast.cast.columns import M_CONTEXT, M_REGION, M_START
 from xstreamcast.cast.contents import MEMORY_BUDGET
+from xstreamcast.model.structure import UNNAMED
 from xstreamcast.model.time import NOW as FOREVER
 from xstreamcast.model.time import START as BEGINNING
 from xstreamcast.model.time import Instant
@@ -70,13 +71,17 @@ from xstreamcast.run.continuous.columns.layout import (
     NUMBER,
     OF,
     OTHERS,
+    P_HOLE,
     P_NODE,
     PART,
+    PLACE,
     PLACE_WORDS,
     REGION_WORDS,
     REGIONS,
     REMOVE,
     REORDERED,
+    ROOTED,
+    ROOTLESS,
     SENSE,
     SHOWS,
     SKIPPED,
@@ -86,6 +91,7 @@ from xstreamcast.run.continuous.columns.layout import (
     TIE,
     TIME,
     TO,
+    TOP,
     TSID,
     UNKNOWN,
     UNTIMED,
@@ -257,7 +263,9 @@ class RegionTable:
         if self._spelling.unknown:
             self._learn(batch, first)
         odd = np.zeros(len(batch), np.bool_)
-        odd[list(batch.inline)] = True
+        for k, came in batch.inline.items():  # by the tag that its content may be of
+            tsid = int(batch.tsid[k])
+            odd[k] = (tsid if tsid >= 0 else self.root) in came
         tally = self.tally
         tally[[LOGGED, SKIPPED]] = 0
         stopped: int = self._take(
@@ -363,6 +371,7 @@ class RegionTable:
         some = passed(self.fillings[:count], self.tags, kept, now)
         self._enough = 2 * (count - len(some)) + _AT_LEAST
         fillings = self.fillings
+        self._keep_places(some)
         self._change(some)
         self.tally[DEAD] += (fillings[some, TO] - fillings[some, BEGIN]).sum()
         fillings[some, TO] = fillings[some, BEGIN]
@@ -370,6 +379,17 @@ class RegionTable:
         fillings[some, FLAGS] |= ENDED | CHANGED | LET_GO
         self._leaving += len(some)
         return len(some)
+
+    def _keep_places(self, some: Longs) -> None:
+        """Regions at the top stay where they are by the versions of fillings that are let go of."""
+        if not self.structure.unnamed:
+            return
+        for f in some[self.tags[self.fillings[some, TSID], TOP] == ROOTLESS].tolist():
+            p = int(self.regions[self.fillings[f, OF], PLACE])
+            if p >= 0:
+                version = max(int(self.fillings[f, VERSION]), 0)
+                known = int(self.places[p, P_HOLE])
+                self.places[p, P_HOLE] = -2 - version if known == NOWHERE else max(known, -2 - version)
 
     def _change(self, some: Longs) -> None:
         """Fillings are to be settled."""
@@ -433,13 +453,13 @@ class RegionTable:
     def in_order(self, some: Longs) -> Longs:
         """Nodes in document order."""
         made: Longs = np.array(some, np.int64)
-        in_order(made, np.zeros(len(made), np.int64), self.fillings, self.nodes, self.places)
+        in_order(made, np.zeros(len(made), np.int64), self.regions, self.fillings, self.nodes, self.places)
         return made
 
     def locate(self, some: Longs, among: Longs) -> Longs:
         """How many of others come before each of some; all are in order."""
         found: Longs = np.zeros(len(some), np.int64)
-        locate(some, among, self.fillings, self.nodes, self.places, found)
+        locate(some, among, self.regions, self.fillings, self.nodes, self.places, found)
         return found
 
     def holes_around(self, n: int) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -506,7 +526,11 @@ def _tags(structure: Structure) -> tuple[Table, Bytes]:
     rows[:, [KIND, ABOVE, SENSE]] = UNKNOWN, NOWHERE, NOWHERE
     rows[-1, [KIND, NEEDED]] = UNTIMED, 1
     names = b""
+    for tsid in structure.tops:
+        rows[tsid, TOP] = ROOTLESS if structure.unnamed else ROOTED
     for tsid, tag in structure.tags.items():
+        if tsid == UNNAMED:
+            continue
         if tag.fragment or tsid == structure.root:
             rows[tsid, KIND] = {"temporal": TEMPORAL, "event": EVENT}.get(tag.type or "", UNTIMED)
         rows[tsid, [NAME_FROM, NAME_TO]] = len(names), len(names) + len(tag.name.encode())

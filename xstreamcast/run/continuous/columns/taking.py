@@ -69,6 +69,7 @@ from xstreamcast.run.continuous.columns.layout import (
     REMOVE,
     REPEAT,
     REPLACE,
+    ROOTLESS,
     SENSE,
     SKIPPED,
     SOUGHT,
@@ -78,6 +79,7 @@ from xstreamcast.run.continuous.columns.layout import (
     TIE,
     TIME,
     TO,
+    TOP,
     TSID,
     UNKNOWN,
     UNTIMED,
@@ -374,6 +376,15 @@ def _end(f: int, fillings: Any, tally: Any) -> None:
     fillings[f, FLAGS] |= ENDED
 
 
+@inner
+def _settle_later(f: int, fillings: Any, changed: Any, tally: Any) -> None:
+    """A filling has changed."""
+    if fillings[f, FLAGS] & CHANGED == 0:
+        fillings[f, FLAGS] |= CHANGED
+        changed[tally[CHANGES]] = f
+        tally[CHANGES] += 1
+
+
 @kernel
 def take(
     b: U8,
@@ -414,7 +425,7 @@ def take(
             continue
         slot = NOWHERE
         if tsid < 0:
-            if number == _ROOT:
+            if number == _ROOT and root >= 0:
                 tsid = root
             elif removes:
                 slot = _known(number, places, regions)
@@ -438,7 +449,7 @@ def take(
             tally[SKIPPED] += 1
             _pass(time, tally)
             continue
-        if number == _ROOT and tsid != root:
+        if number == _ROOT and tsid != root and root >= 0:
             return k
         if not (removes or tsid == page) and not _usual(
             b, changes, k, marks, offsets, senses, tsid, tags, names, opened, around
@@ -503,6 +514,8 @@ def take(
                     arena, fillings[known, BEGIN], b, changes[k, C_BEGIN], size
                 ):
                     if version >= 0:
+                        if version != its and tags[tsid, TOP] == ROOTLESS:  # it may stand elsewhere
+                            _settle_later(known, fillings, changed, tally)
                         fillings[known, VERSION] = version
                     continue
                 if kind != REPLACE and (version < 0 or version == its):
@@ -526,8 +539,5 @@ def take(
                 known, b, changes, k, marks, beginning, offsets[k + 1], page, around, places, regions, fillings, holes,
                 arena, tally,
             )  # fmt: skip
-        if fillings[known, FLAGS] & CHANGED == 0:
-            fillings[known, FLAGS] |= CHANGED
-            changed[tally[CHANGES]] = known
-            tally[CHANGES] += 1
+        _settle_later(known, fillings, changed, tally)
     return int(changes.shape[0])

@@ -14,7 +14,6 @@ from xstreamcast.cast.materialise import pick
 from xstreamcast.model.build import TreeBuilder
 from xstreamcast.model.change import ROOT
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT
-from xstreamcast.model.structure import UNNAMED
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Plan, Strategy
 from xstreamcast.plan.modes.rewrite import ENDED
@@ -70,7 +69,7 @@ class _Marking:
             root = None if structure is None else structure.root
             self.region(self.stream.table.get((self.doc, ROOT)), root)
             return builder.finish().root
-        tops = structure.tag(UNNAMED).children
+        tops = structure.tops
         for tag in () if self.at_end else tops:
             mark_hole(builder.tree, builder.here, Mark(tag, structure, self.clock))
         found = []
