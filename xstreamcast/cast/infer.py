@@ -241,7 +241,7 @@ def choose_fragments(structure: Structure, fragments: str) -> Structure:
         tsid: Tag(tsid, tag.name, chosen.get(tsid, "snapshot"), tag.children, tag.priority, tag.reuse)
         for tsid, tag in structure.tags.items()
     }
-    return Structure(tags, structure.root, structure.stream, structure.prefixes)
+    return Structure(tags, structure.root, structure.stream, structure.prefixes, structure.grows)
 
 
 _STAR, _PLUS = expat.model.XML_CQUANT_REP, expat.model.XML_CQUANT_PLUS

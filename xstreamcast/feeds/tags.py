@@ -87,7 +87,7 @@ class Tags:
             type: TagType = self.type if number in records else "snapshot"
             children = (number + 1,) if number < self.parent else tuple(dict.fromkeys(below.values()))
             tags[number] = Tag(number, name, type, children)
-        return Structure(tags, 1)
+        return Structure(tags, 1, grows=True)
 
 
 def _parts(name: str) -> tuple[str, str]:

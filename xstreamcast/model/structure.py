@@ -65,12 +65,17 @@ class Tag:
 
 @dataclass(frozen=True)
 class Structure:
-    """All tags by id, and which one is the root. ``stream`` is the name the structure gives its stream, if any."""
+    """All tags by id, and which one is the root. ``stream`` is the name the structure gives its stream, if any.
+
+    ``grows``: further tags will be announced as they turn up, so that fragments must not be passed over because nothing
+    that is declared so far can be in them.
+    """
 
     tags: Mapping[int, Tag]
     root: int
     stream: str = ""
     prefixes: Mapping[str, str] = field(default_factory=dict)
+    grows: bool = False
 
     def tag(self, tsid: int) -> Tag:
         """The tag with an id (DBPL'03 §4: TSID(s, m))."""
@@ -219,6 +224,7 @@ class _Reader:
         self.top: _Open | None = None
         self.wrapped = False
         self.stream = ""
+        self.grows = False
         self.prefixes: dict[str, str] = {}
         self.tags: dict[int, Tag] = {}
 
@@ -241,6 +247,7 @@ class _Reader:
             self.top = opened
             self.wrapped = local in ("structure", "tagStructure")
             self.stream = attributes.get("stream", "")
+            self.grows = attributes.get("grows") == "yes"
         else:
             self.stack[-1].children.append(opened)
         if local != "tag" and not (self.wrapped and opened is self.top):
@@ -270,7 +277,7 @@ class _Reader:
             self.tags[UNNAMED] = Tag(UNNAMED, "", "snapshot", tuple(self.number(child) for child in top.children))
             root = UNNAMED
         self.check(top)
-        return Structure(self.tags, root, self.stream, self.prefixes)
+        return Structure(self.tags, root, self.stream, self.prefixes, self.grows)
 
     def number(self, opened: _Open) -> int:
         """Enter a tag and those below it; depth is bounded by the document's, which expat's callbacks already held."""
@@ -357,8 +364,9 @@ def write_structure(structure: Structure, *, declare: bool = True, prefix: str =
     prefixes = _prefixes(structure, prefix)
     namespaces += "".join(f' xmlns:{name}="{escape_attribute(uri)}"' for name, uri in prefixes.items())
     stream = f' stream="{escape_attribute(structure.stream)}"' if structure.stream else ""
+    grows = ' grows="yes"' if structure.grows else ""
     spelled = Structure(structure.tags, structure.root, structure.stream, prefixes)
-    return f"<{prefix}:structure{namespaces}{stream}>\n{''.join(_lines(spelled))}</{prefix}:structure>"
+    return f"<{prefix}:structure{namespaces}{stream}{grows}>\n{''.join(_lines(spelled))}</{prefix}:structure>"
 
 
 def _prefixes(structure: Structure, own: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from xstreamcast.model.change import Change, Fill, Freeze, Remove
 from xstreamcast.model.time import Instant, parse_instant
 from xstreamcast.run.continuous.query import ContinuousQuery, continuous
 
-TIMED = [name for name in SHAPES if name != "fillers"]
+TIMED = [name for name in SHAPES if name not in ("fillers", "no root")]
 HOUR = 3_600_000_000
 QUERIES = (
     'count(stream("s")//b?[now-PT6H,now])',

@@ -12,7 +12,7 @@ import pytest
 import xstreamcast
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.change import Change, Fill, Remove, Replace, from_row
+from xstreamcast.model.change import Change, Fill, Freeze, Remove, Replace, from_row
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.run.continuous.query import ContinuousQuery, continuous, continuous_many
@@ -171,7 +171,10 @@ def test_a_stream_without_a_root_of_its_own_is_answered_too() -> None:
     query = continuous('stream("s")/quote/string()', structures=structure)
     query.feed_many([Fill(region=n, tsid=1, content=b"<quote>%d</quote>" % n) for n in (2, 1)])
     assert query.text() == "1 2"
-    assert query.recomputed
+    assert query.state()["followed"] == "columns"
+    query.feed(Freeze(region=9))
+    assert query.text() == "1 2"
+    assert query.recomputed == "a stream has no root element of its own"
 
 
 def test_what_a_stream_turns_out_to_be_later_is_answered_too() -> None:

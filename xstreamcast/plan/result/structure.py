@@ -82,11 +82,12 @@ class ResultStructure:
         except (_NotCertain, RecursionError):
             return None
         self._places = places
+        grows = any(one.grows for one in structures.values())
         tags = [
             Tag(number, one.name, None if one.apart else "snapshot", tuple(sorted(one.children.values(), key=_last)))
             for number, one in enumerate(places, 1)
         ]
-        return Structure({tag.id: tag for tag in tags}, _ROOT, prefixes={"error": ERROR_NAMESPACE})
+        return Structure({tag.id: tag for tag in tags}, _ROOT, prefixes={"error": ERROR_NAMESPACE}, grows=grows)
 
 
 def _last(tag: int) -> bool:

@@ -40,18 +40,27 @@ class Planned:
         around the elements that the query looks for, its paths are spelled out by these.
         """
         forests, structures = self._forests(), self.spelled
+        if self._rests_on_one_root:
+            forests |= _rootless(associations)  # whose fragments are elements, or they are not followed so
         if self._rests_on_one_root and self._names_elements:
-            forests |= _odd(associations) | _rootless(associations)
+            forests |= _odd(associations)
         if structures or looks_everywhere(self.plan):
             structures = known_structures(associations)
         if (forests, structures) == (self._forests(), self.spelled):
             return False
         self.spelled = structures
-        made = plan(self.module, streams=True, changing=True, forests=forests, structures=structures)
+        made = self._made(forests, structures)
         if made == self.plan:
             return False
         self.plan = made
         return True
+
+    def _made(self, forests: set[str], structures: Mapping[str, Structure]) -> Plan:
+        return plan(self.module, streams=True, changing=True, forests=forests, structures=structures)
+
+    def differs(self, structures: Mapping[str, Structure]) -> bool:
+        """Whether the plan would be another one by these structures of its streams."""
+        return bool(self.spelled) and self._made(self._forests(), structures) != self.plan
 
     def _forests(self) -> set[str]:
         """The streams that the plan takes to have any number of elements at their top."""

@@ -466,6 +466,11 @@ class ContinuousQuery(Tabled, Fed):
         together.queries.append(self)
         self.recomputed = "; ".join(dict.fromkeys(each.reason for each in recomputed(self.plan)))
 
+    def would_plan_otherwise(self, structures: Mapping[str, Structure]) -> bool:
+        """Whether the plan would be another one, or not be followed in columns, if streams had these structures."""
+        kept = retention(self.plan, structures).values()
+        return self._planned.differs(structures) or any(keep.last for tags in kept for keep in tags.values())
+
     def leave_columns(self) -> None:
         """Follow the streams by objects from now on."""
         self.engine = None

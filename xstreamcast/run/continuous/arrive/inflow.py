@@ -249,6 +249,18 @@ class Inflow:
         for query in self.queries:
             query.leave_columns()
 
+    def _widen(self, stream: str, association: Association, structure: Structure) -> None:
+        """A stream in columns has another tag structure; one that takes something back is refused by its table."""
+        known = association.structure
+        assert known is not None
+        if structure == known or not structure.only_adds_to(known) or association.misses(structure):
+            return
+        self.flush()
+        if association.inlet is not None:
+            from xstreamcast.run.continuous.columns.following import widen_columns
+
+            widen_columns(self, stream, structure)
+
     def is_columnar(self, stream: str) -> bool:
         """Whether what a stream brings is taken in in columns, now that something comes."""
         if not self._decided:
@@ -432,9 +444,8 @@ class Inflow:
             if not isinstance(item, Structure | Diagnostic):
                 text = f"a stream brings changes and structures, not a {type(item).__name__}"
                 raise error("XPTY0004", text, hint="text that is read as it comes: load(BytesIO(text))")
-            if isinstance(item, Structure) and association.inlet is not None and item != association.structure:
-                self.flush()
-                self.leave_columns("the tag structure is another")
+            if isinstance(item, Structure) and association.inlet is not None:
+                self._widen(stream, association, item)
         elif not self._decided:
             self._decide()
         if isinstance(item, Change) and association.inlet is None and self.is_late(association, item, place):

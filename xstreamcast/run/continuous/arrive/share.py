@@ -16,12 +16,14 @@ from xstreamcast.cast.regions import Filling, Region
 from xstreamcast.errors import Place, XStreamError
 from xstreamcast.model.change import ROOT, Change, ContentChange, Fill, Freeze, Repeat
 from xstreamcast.model.content import Content, Opened, has_one_root, has_only_root
+from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.names import ELEMENT, intern
 from xstreamcast.model.time import START, format_instant
 from xstreamcast.plan.algebra import Plan, Strategy, Unit
 from xstreamcast.plan.retention import EVERYTHING
 from xstreamcast.run.continuous.arrive.at_once import AtOnce
 from xstreamcast.run.continuous.arrive.grove import Grove
+from xstreamcast.run.continuous.arrive.passing import Passed
 from xstreamcast.run.continuous.associate.numbers import Numbers
 from xstreamcast.run.continuous.time.clock import Pending
 from xstreamcast.run.continuous.time.retention import Retention
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch
     from xstreamcast.cast.regions import Report
     from xstreamcast.model.atomic import Item
-    from xstreamcast.model.diagnostic import Diagnostic
     from xstreamcast.model.structure import Structure, Tag
     from xstreamcast.model.time import Instant
     from xstreamcast.model.tree import Node, Tree
@@ -86,7 +87,7 @@ class Association(AtOnce):
         self.moment: Instant | None = None
         self.pending = Pending()
         self.retention = Retention(self)
-        self._passed = Numbers()
+        self.passed = Passed()
         self._purged = Numbers()
         self._read: Structure | None = None
         self._once: frozenset[int] = frozenset()
@@ -116,12 +117,25 @@ class Association(AtOnce):
 
     def saved(self) -> list[Any]:
         """The regions that are gone for good, and those that are of no interest, as plain data."""
-        return [self._purged.saved(), self._passed.saved()]
+        return [self._purged.saved(), self.passed.saved()]
 
     def restore(self, purged: Any, passed: Any) -> None:
         """Know of regions that are gone for good, or of no interest."""
         self._purged.restore(purged)
-        self._passed.restore(passed)
+        self.passed.restore(passed)
+
+    def take_structure(self, structure: Structure, place: Place) -> None:
+        if self.misses(structure):
+            message = "a structure that adds to an earlier one, after what would be needed now was passed over"
+            hint = 'the earlier one stays; one with grows="yes" may be added to at any time'
+            self.report(Diagnostic("XSC0036", "quarantine", f"{message}; {hint}", place))
+            return
+        super().take_structure(structure, place)
+
+    def misses(self, structure: Structure) -> bool:
+        """Whether fragments would have to be opened, if this were the structure, that have been passed over."""
+        routes = [live.route for live in self.followers] if self.inlet is None else self.inlet.routes()
+        return self.structure is not None and self.passed.are_missed(self.structure, structure, routes)
 
     def leave_columns(self) -> None:
         """From now on the table is one of objects, with all that is in the columns."""
@@ -139,14 +153,11 @@ class Association(AtOnce):
         text = f"valid from {format_instant(change.valid_time)}, before the watermark {format_instant(mark)}"
         self.diagnose("XSC0090", "quarantine", text, place, change)
 
-    def pass_over(self, regions: Longs) -> None:
-        """Some regions are of no interest."""
-        self._passed.add(regions)
+    def pass_over(self, regions: Longs, tsids: Longs) -> None:
+        """Some regions of these tags are of no interest."""
+        assert self.structure is not None
+        self.passed.over(regions, tsids.tolist(), self.structure)
         self.skipped += len(regions)
-
-    def has_passed(self, regions: Longs) -> bool:
-        """Whether some of these are of no interest, as far as was known."""
-        return self._passed.meets(regions)
 
     def limit(self, memory: int) -> None:
         """So many bytes of memory are there for contents and their trees: what is beyond lies on disk, or goes."""
@@ -159,6 +170,11 @@ class Association(AtOnce):
     def lean(self) -> bool:
         """Whether what no follower needs may be left out of the table."""
         return bool(self.followers) and not self.keeps_all and self.structure is not None
+
+    def _may_count(self, tsid: int | None) -> bool:
+        """Whether versions or events of a tag count though nobody sees them: later ones of them may be seen."""
+        structure = self.structure
+        return structure is not None and structure.grows and tsid is not None and structure.tags[tsid].timed
 
     def wants(self, tsid: int | None, region: int) -> bool:
         """Whether a follower may have to open a fragment."""
@@ -182,9 +198,14 @@ class Association(AtOnce):
             and ("", change.region) not in self.table
             and (change.tsid in self.structure.tags if change.tsid is not None else change.region == ROOT)  # type: ignore[union-attr]  # lean
             and not self.wants(change.tsid, change.region)
+            and not self._may_count(change.tsid)
         ):
             fixes = self.fixes(change.tsid, change.region)
-            (self.settled if fixes else self._passed).add([change.region])
+            if fixes:
+                self.settled.add([change.region])
+            else:
+                assert self.structure is not None
+                self.passed.over([change.region], [-1 if change.tsid is None else change.tsid], self.structure)
             for live in self.followers if fixes else ():
                 if live.closing is not None and (change.region in live.passed or change.region in live.holes):
                     live.closing.append(change.region)
@@ -238,7 +259,7 @@ class Association(AtOnce):
 
     def change(self, change: Change, place: Place, inside: int) -> None:
         for number in (change.region, getattr(change, "target", None)):
-            if number is not None and not change.doc and number in self._passed:
+            if number is not None and not change.doc and number in self.passed:
                 # There is something there; what it says is of no interest.
                 self.table.setdefault(("", number), Region(number, Filling(Content(()), b"-", None, None, Place())))
         super().change(change, place, inside)
@@ -337,7 +358,7 @@ class Association(AtOnce):
         """Take in some changes. First fillings go in together, as far as they follow one another."""
         simple = self.are_simple(batch, rows, self._open_ended())
         regions = batch.region[rows]
-        if self.moment is not None or any(one.meets(regions) for one in (self._passed, self._purged, self.settled)):
+        if self.moment is not None or any(one.meets(regions) for one in (self.passed, self._purged, self.settled)):
             simple = [False] * len(rows)
         for live in self.followers:
             live.runs.begin()
@@ -403,7 +424,8 @@ class Association(AtOnce):
 
         tsids, regions, structure = batch.tsid, batch.region, self.structure
         assert structure is not None
-        passing = [tsid for tsid in np.unique(tsids).tolist() if tsid in structure.tags and not self.wants(tsid, -1)]
+        known = [tsid for tsid in np.unique(tsids).tolist() if tsid in structure.tags]
+        passing = [tsid for tsid in known if not (self.wants(tsid, -1) or self._may_count(tsid))]
         sent = np.isin(batch.kind, [KINDS.index(kind) for kind in _SENDS])
         skip = sent & (batch.version == NONE) & np.isin(tsids, passing)
         if not self.wants(None, ROOT):
@@ -423,7 +445,9 @@ class Association(AtOnce):
                 if live.closing is not None:
                     settled: list[int] = regions[skip & stays].tolist()
                     live.closing += [one for one in settled if one in live.passed or one in live.holes]
-            self._passed.add(regions[skip & ~stays])
+            over = skip & ~stays
+            if over.any():
+                self.passed.over(regions[over], np.unique(tsids[over]).tolist(), structure)
             self._pass(int(skip.sum()), batch.latest(skip))
         needed: list[int] = np.flatnonzero(~skip).tolist()
         return needed
@@ -460,7 +484,7 @@ class Association(AtOnce):
     @property
     def passed_root(self) -> bool:
         """Whether the root itself has been passed over, as it is by who assumes that everything hangs on it."""
-        return ROOT in self._passed
+        return ROOT in self.passed
 
     @property
     def standing(self) -> Standing:

@@ -130,7 +130,21 @@ class Interests:
             if self._route.text(number) != DEAD or self._route.others(number):
                 tag = self._structure.tags.get(-1 if pair[1] is None else pair[1])
                 found |= set(tag.children) if tag is not None else set()
+        if self._structure.grows:
+            found |= self._around_fragments()
         return frozenset({tag for tag in found if tag is not None and tag not in (DOCUMENT, UNNAMED)})
+
+    def _around_fragments(self) -> set[int]:
+        """The tags that fragments may be in, at any depth: what will be announced may be in those."""
+        above = self._structure.parents
+        waiting = [tag.id for tag in self._structure.tags.values() if tag.fragment]
+        found: set[int] = set()
+        while waiting:
+            for parent in above[waiting.pop()]:
+                if parent not in found:
+                    found.add(parent)
+                    waiting.append(parent)
+        return found
 
     def _take_root(self, root: Pair) -> None:
         """Go down through what is there for its holes only, to the fragments that are there for themselves."""

@@ -30,6 +30,14 @@ class Numbers:
             bits = np.frombuffer(self._bits, np.uint8)
             np.bitwise_or.at(bits, small >> 3, (1 << (small & 7)).astype(np.uint8))
 
+    def discard(self, numbers: Any) -> None:
+        """Take some out, if they are in: an array of them."""
+        for number in numbers.tolist():
+            if number >= self._BITS:
+                self._others.discard(number)
+            elif number >> 3 < len(self._bits):
+                self._bits[number >> 3] &= ~(1 << (number & 7))
+
     def _one(self, number: int) -> None:
         if number >= self._BITS:
             self._others.add(number)

@@ -9,6 +9,7 @@ fragments of tags that are dead wherever they may stand are never opened (XCQL's
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +154,13 @@ class Route:
     def needs(self, tsid: int | None) -> bool:
         """Whether a fragment of a tag may have to be opened; one that does not say its tag may."""
         return self._interests is None or tsid is None or tsid in self._interests.needed
+
+    def would_need(self, structure: Structure) -> frozenset[int]:
+        """The tags whose fragments would have to be opened under another structure."""
+        again = copy(self)
+        again.know(structure)
+        assert again._interests is not None
+        return again._interests.needed
 
     @property
     def holders(self) -> frozenset[int | None]:

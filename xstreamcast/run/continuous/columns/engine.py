@@ -187,7 +187,6 @@ class Columnar(Related):
         code = self.codes[name][number]
         bit = 1 << (self._first[name] + number)
         made = self.adjusted(name, number)
-        home = roles.home.get(number, set())
         outer = next((one for one in route.outermost if number in route.inside(one)), None)
         if route.inside(number) or outer is not None:
             frames = roles.home.get(number if outer is None else outer, set())
@@ -196,8 +195,8 @@ class Columnar(Related):
             (frame,) = frames
             if outer is not None:
                 made = Framed(self._contributions(code))
-            return Followed(self, name, number, bit, made, home, frame, outer)
-        return Followed(self, name, number, bit, made, home)
+            return Followed(self, name, number, bit, made, frame, outer)
+        return Followed(self, name, number, bit, made)
 
     def adjusted(self, name: str, number: int) -> Adjusted:
         """What is kept of the fragments of a unit, before any has been evaluated."""
@@ -242,6 +241,17 @@ class Columnar(Related):
             count = len(self.live[name].route.units)
             table.bits = self._first[name] + count
             table.read_by(roles)
+
+    def first_bit(self, name: str) -> int:
+        """The number of the bit of the first unit of a stream."""
+        return self._first[name]
+
+    def widen(self, name: str, route: Route, roles: Roles) -> None:
+        """The structure of a stream has more tags: these are the roles of all of them."""
+        self.live[name].route, self.roles[name] = route, roles
+        for followed in self.units.values():
+            if followed.name == name:
+                followed.widen(roles)
 
     def bits(self, name: str) -> int:
         """The bits of the units of a stream."""

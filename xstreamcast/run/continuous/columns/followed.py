@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from xstreamcast.model.atomic import Item
     from xstreamcast.run.continuous.columns.alike import TwinProgram
     from xstreamcast.run.continuous.columns.engine import Columnar
+    from xstreamcast.run.continuous.columns.roles import Roles
     from xstreamcast.run.continuous.columns.rows import Observer, Outcome
     from xstreamcast.run.continuous.columns.spelling import Around
     from xstreamcast.run.continuous.related import Number
@@ -67,25 +68,24 @@ class Followed:
         number: int,
         bit: int,
         made: Adjusted,
-        home: set[int],
         frame: int | None = None,
         outer: int | None = None,
     ) -> None:
         route, code = engine.live[name].route, engine.codes[name][number]
         unit = route.units[number]
         self.engine, self.name, self.unit, self.code, self.bit = engine, name, unit, code, bit
-        self.made, self.home, self.frame, self.outer = made, home, frame, outer
+        self.made, self.frame, self.outer = made, frame, outer
         self.where: Number = name, number
         self.asks = False
         """Whether it looks rows up in joins."""
         body = () if unit.nest is None else (unit.nest.body,)
         self.timely = engine.timing.may_look(unit.items, *body)
         self.table = engine.tables[name]
-        self.roles = engine.roles[name]
+        roles = engine.roles[name]
         self.inside = route.inside(number)
         around = None
         if outer is not None and frame is not None:
-            around = self.roles.depth[frame]
+            around = roles.depth[frame]
         if around is not None or isinstance(made, Joined | Operated):
             self._own = FrameProgram(code, engine.evaluation, [unit.root], unit.items)
         if isinstance(made, Joined):
@@ -95,8 +95,13 @@ class Followed:
             assert unit.nest is not None
             variables = [unit.nest.variable, *[route.units[inner].variable for inner in self.inside]]
             self._body = FrameProgram(code, engine.evaluation, variables, unit.nest.body)
-        self._names = frozenset([name_of(tag.name) for tag in self.table.structure.tags.values()])
         self._around: dict[int, Around] = {}
+        self.widen(roles)
+
+    def widen(self, roles: Roles) -> None:
+        """The roles of all tags of the stream, as far as they are known now."""
+        self.roles, self.home = roles, roles.home.get(self.where[1], set())
+        self._names = frozenset([name_of(tag.name) for tag in self.table.structure.tags.values()])
 
     # ---------------------------------------------------------------------------------------------- fragments
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from xstreamcast.run.continuous.columns.alike import Alike
@@ -12,8 +13,10 @@ from xstreamcast.run.continuous.columns.table import RegionTable
 
 if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch
+    from xstreamcast.model.structure import Structure
     from xstreamcast.run.continuous.arrive.inflow import Inflow
     from xstreamcast.run.continuous.arrive.share import Association
+    from xstreamcast.run.continuous.associate.route import Route
 
 
 def follow_in_columns(inflow: Inflow) -> bool:
@@ -43,8 +46,14 @@ def follow_in_columns(inflow: Inflow) -> bool:
         return False
     inflow.alike = list(alike.values())
     for name, one in associations.items():
-        one.inlet = Inlet(one, tables[name])
+        one.inlet = Inlet(one, tables[name], partial(_routes, inflow, name))
     return True
+
+
+def _routes(inflow: Inflow, name: str) -> list[Route]:
+    """The ways of the queries along the structure of a stream."""
+    leaders = [together.leader for together in inflow.alike]
+    return [leader.live[name].route for leader in leaders if leader is not None and name in leader.live]
 
 
 def flush(inflow: Inflow) -> None:
@@ -61,6 +70,17 @@ def flush(inflow: Inflow) -> None:
         _go_on_with(inflow, one, odd)
     except Refused as refusal:
         inflow.leave_columns(str(refusal))
+
+
+def widen_columns(inflow: Inflow, name: str, structure: Structure) -> None:
+    """A tag structure says more than before: go on in columns if nothing is other by it than it was."""
+    from xstreamcast.run.continuous.columns.widening import widen
+
+    try:
+        widen(inflow, name, structure)
+    except Refused as refusal:
+        inflow.association(name).apply(structure)
+        inflow.leave_columns(f"the tag structure says more than before, and {refusal}")
 
 
 def take_batch(inflow: Inflow, association: Association, batch: FragmentBatch) -> int:

@@ -5,7 +5,7 @@ Changes that come as objects are written as they would be on the wire, and scann
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -43,6 +43,7 @@ from xstreamcast.run.continuous.columns.table import RegionTable
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.arrive.share import Association
+    from xstreamcast.run.continuous.associate.route import Route
 
 _FEW: Final = 4
 """So many changes are read one by one."""
@@ -68,9 +69,11 @@ class Odd(Exception):
 class Inlet:
     """The way into the table of one stream."""
 
-    def __init__(self, association: Association, table: RegionTable) -> None:
+    def __init__(self, association: Association, table: RegionTable, routes: Callable[[], list[Route]]) -> None:
+        """``routes``: those of the queries that read the table."""
         self.association = association
         self.table = table
+        self.routes = routes
         self._waiting: list[Waiting] = []
         self._queue: list[Arrived] = []
         self._reader = BatchReader("", structure=table.structure)
@@ -239,11 +242,14 @@ class Inlet:
 
     def _taken(self, batch: FragmentBatch, first: int, some: Sequence[Waiting] | Arrived = ()) -> int:
         association, table = self.association, self.table
-        if association.has_passed(batch.region[table.needs(batch.tsid)]):
-            return first  # something else is said of what was passed over
+        wanted = batch.region[table.needs(batch.tsid)]
+        if association.passed.meets(wanted):
+            if not association.passed.lightly:
+                return first  # something else is said of what was passed over
+            association.passed.discard(wanted)  # it had no version: the next one counts, whatever it was
         stopped, said, skipped = table.take(batch, first)
         if skipped:
-            association.pass_over(batch.region[skipped])
+            association.pass_over(batch.region[skipped], np.unique(batch.tsid[skipped]))
         association.changed += stopped - first - sum(code == LATE for code, _, _ in said)
         association.now = max(association.now, table.now)
         for code, k, f in said:

@@ -47,10 +47,11 @@ UNKNOWN, UNTIMED, TEMPORAL, EVENT = -1, 0, 1, 2
 
 # How much there is, and what a batch did.
 REGIONS, FILLINGS, HOLES, BYTES, DEAD, NOW, CHANGES, LOGGED, REORDERED, DIRTY, SKIPPED, PLACES, NODES = range(13)
-FREE_PLACE, FREE_NODE, WORK, SETTLED = range(13, 17)
+FREE_PLACE, FREE_NODE, WORK, SETTLED, GROWS = range(13, 18)
+# Whether the structure grows: what may be seen by what it adds is not passed over.
 # Of time: the current one by another clock than the stream's own; the earliest to come; how late a change
 # may be (-1: at any time), what is too late now, and the watermark of the other streams.
-CLOCK, AWAITED, LATENESS, MARK, OTHERS, TALLY = range(17, 23)
+CLOCK, AWAITED, LATENESS, MARK, OTHERS, TALLY = range(18, 24)
 
 FILL, REPEAT, REPLACE, REMOVE = (KINDS.index(kind) for kind in (Fill, Repeat, Replace, Remove))
 # What is to be said of a change that was taken: it is older, says something else again, removes nothing, or an event;

@@ -46,6 +46,20 @@ class Roles:
     depth: dict[int, int] = field(default_factory=dict)
     shows: dict[int, bool] = field(default_factory=dict)
 
+    def only_add_to(self, before: Roles) -> bool:
+        """Whether tags have their earlier roles still, and perhaps more: what came before has nothing for these."""
+        if any(self.depth.get(tsid) != depth for tsid, depth in before.depth.items()):
+            return False
+        for mine, its in ((self.evaluated, before.evaluated), (self.part, before.part)):
+            if any(mine[tsid] & bits != bits for tsid, bits in its.items()):
+                return False
+        for tsid, shown in before.shows.items():
+            unread = not (before.evaluated[tsid] or before.part[tsid])
+            if self.shows[tsid] != shown and not unread:
+                return False
+        known = set(before.depth)
+        return all(self.home.get(unit, set()) & known == tags for unit, tags in before.home.items())
+
 
 def columnar(
     plan: Plan,
@@ -150,6 +164,8 @@ def roles_of(route: Route, structure: Structure, first: int) -> Roles:
             for child in tag.children:
                 waiting.append((child, here, state, within | begins, framed | begins, (*states, state)))
     _check_stretches(route, structure, visited)
+    apart = [tsid for tsid, tag in structure.tags.items() if tag.fragment and tsid not in made.needed]
+    made.needed.update([(tsid, True) for tsid in apart if route.needs(tsid)])  # what it adds may be in these
     return made
 
 

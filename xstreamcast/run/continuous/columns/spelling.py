@@ -95,14 +95,27 @@ class Spelling:
             del self._scopes[tsid]
             yield tsid, NEVER, written
             return
-        sense = self._sense(scope)
-        yield tsid, sense, written
+        yield tsid, self._sense(scope), written
         for inner in self._within(tsid):
-            uri, local = _parts(self._structure.tags[inner].name)
-            fitting = sorted([key for key, value in ({"": ""} | scope).items() if value == uri])
-            if fitting:
-                self._prefixes[inner] = fitting[0]
-                yield inner, sense, f"{fitting[0]}:{local}" if fitting[0] else local
+            yield from self._spelt(inner, scope)
+
+    def widen(self, structure: Structure) -> Iterator[tuple[int, int, str]]:
+        """The structure has more tags than before: how the elements of those are written that stand in known ones."""
+        before, self._structure = self._structure, structure
+        fresh = [tsid for tsid in structure.tags if tsid not in before.tags]
+        self.unknown.update([tsid for tsid in fresh if structure.tags[tsid].fragment or tsid in structure.tops])
+        for tsid, scope in self._scopes.items():
+            for inner in self._within(tsid):
+                if inner not in before.tags:
+                    yield from self._spelt(inner, scope)
+
+    def _spelt(self, inner: int, scope: Scope) -> Iterator[tuple[int, int, str]]:
+        """How the elements of a tag are written in a fragment, if the namespaces in scope there tell."""
+        uri, local = _parts(self._structure.tags[inner].name)
+        fitting = sorted([key for key, value in ({"": ""} | dict(scope)).items() if value == uri])
+        if fitting:
+            self._prefixes[inner] = fitting[0]
+            yield inner, self._sense(scope), f"{fitting[0]}:{local}" if fitting[0] else local
 
     def _within(self, tsid: int) -> Iterator[int]:
         """The tags of the elements of a fragment that are no fragments themselves; those that stand in one place."""

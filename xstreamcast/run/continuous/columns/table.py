@@ -27,7 +27,6 @@ from xstreamcast.run.continuous.columns.arena import Arena
 from xstreamcast.run.continuous.columns.arrays import grown, power, put_all, slots, stamps_of, table
 from xstreamcast.run.continuous.columns.arrived import Arrived, empty
 from xstreamcast.run.continuous.columns.layout import (
-    ABOVE,
     AHEAD,
     AWAITED,
     BEGIN,
@@ -48,6 +47,8 @@ from xstreamcast.run.continuous.columns.layout import (
     FLAGS,
     FREE_NODE,
     FREE_PLACE,
+    GROWS,
+    H_TSID,
     HEAD,
     HOLE_WORDS,
     HOLES,
@@ -80,20 +81,16 @@ from xstreamcast.run.continuous.columns.layout import (
     REGIONS,
     REMOVE,
     REORDERED,
-    ROOTED,
     ROOTLESS,
     SENSE,
     SHOWS,
     SKIPPED,
-    TAG_WORDS,
     TALLY,
-    TEMPORAL,
     TIE,
     TIME,
     TO,
     TOP,
     TSID,
-    UNKNOWN,
     UNTIMED,
     VERSION,
 )
@@ -102,8 +99,9 @@ from xstreamcast.run.continuous.columns.ordering import in_order, locate
 from xstreamcast.run.continuous.columns.spelling import Around, Spelling
 from xstreamcast.run.continuous.columns.splicing import REFUSED, compact, splice
 from xstreamcast.run.continuous.columns.standing import DONE, FULL, owners, release, settle
+from xstreamcast.run.continuous.columns.tags import tags_of
 from xstreamcast.run.continuous.columns.taking import take
-from xstreamcast.scan.vector import Bytes, Longs, Table
+from xstreamcast.scan.vector import Bytes, Longs
 
 if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch
@@ -136,6 +134,7 @@ class RegionTable:
         self.tally[[NOW, MARK]] = BEGINNING
         self.tally[[CLOCK, AWAITED, OTHERS]] = FOREVER
         self.tally[LATENESS] = NOWHERE
+        self.tally[GROWS] = structure.grows
         self.tally[[FREE_PLACE, FREE_NODE]] = NOWHERE
         self.regions = table(64, REGION_WORDS)
         self.fillings = table(64, FILLING_WORDS)
@@ -151,7 +150,7 @@ class RegionTable:
         self._opened: Longs = np.zeros(256, np.int64)
         self._stack = table(_STACK, 3)
         self._out: Bytes = np.zeros(1 << 12, np.uint8)
-        self.tags, self._names = _tags(structure)
+        self.tags, self._names = tags_of(structure)
         self._spelling = Spelling(structure)
         self.bits = 0
         """The bits that are given to units."""
@@ -179,6 +178,19 @@ class RegionTable:
             for tsid, bits in column.items():
                 self.tags[tsid, word] |= bits
         self.tags[self.page, PART] = np.bitwise_or.reduce(self.tags[:, PART])
+
+    def widen(self, structure: Structure) -> None:
+        """The structure says more than before: tags are added, those that are there stay what they are."""
+        tags, names = tags_of(structure)
+        tags[:-1, [NAME_FROM, NAME_TO]] += len(self._names)
+        before = [tsid for tsid in self.structure.tags if tsid != UNNAMED]
+        tags[before], tags[-1] = self.tags[before], self.tags[-1]
+        for table_, count, word in (self.fillings, FILLINGS, TSID), (self.holes, HOLES, H_TSID):
+            column = table_[: self.tally[count], word]
+            column[column == self.page] = len(tags) - 1
+        self.tags, self._names, self.structure = tags, np.concatenate([self._names, names]), structure
+        self.tally[GROWS] = structure.grows
+        self._spell(self._spelling.widen(structure))
 
     # ---------------------------------------------------------------------------------------------- time
 
@@ -519,22 +531,3 @@ def without(sequence: Longs, gone: list[int]) -> Longs:
     for n in gone:
         sequence = np.delete(sequence, np.flatnonzero(sequence == n))
     return sequence
-
-
-def _tags(structure: Structure) -> tuple[Table, Bytes]:
-    rows = table(max(structure.tags) + 2, TAG_WORDS)
-    rows[:, [KIND, ABOVE, SENSE]] = UNKNOWN, NOWHERE, NOWHERE
-    rows[-1, [KIND, NEEDED]] = UNTIMED, 1
-    names = b""
-    for tsid in structure.tops:
-        rows[tsid, TOP] = ROOTLESS if structure.unnamed else ROOTED
-    for tsid, tag in structure.tags.items():
-        if tsid == UNNAMED:
-            continue
-        if tag.fragment or tsid == structure.root:
-            rows[tsid, KIND] = {"temporal": TEMPORAL, "event": EVENT}.get(tag.type or "", UNTIMED)
-        rows[tsid, [NAME_FROM, NAME_TO]] = len(names), len(names) + len(tag.name.encode())
-        names += tag.name.encode()
-        above = structure.parents[tsid]
-        rows[tsid, ABOVE] = above[0] if len(above) == 1 else -1
-    return rows, np.frombuffer(names or b" ", np.uint8)

@@ -44,6 +44,7 @@ from xstreamcast.run.continuous.columns.layout import (
     FIRST,
     FLAGS,
     FOR,
+    GROWS,
     H_TSID,
     HEAD,
     HOLES,
@@ -444,7 +445,7 @@ def take(
         if tags[tsid, KIND] == UNKNOWN:
             return k
         how = tags[tsid, KIND]
-        if tags[tsid, NEEDED] == 0:
+        if tags[tsid, NEEDED] == 0 and (tally[GROWS] == 0 or (version < 0 and how == UNTIMED)):
             skipped[tally[SKIPPED]] = k
             tally[SKIPPED] += 1
             _pass(time, tally)
