@@ -201,6 +201,8 @@ def watch_command(
     warned, interrupted = Warned(inflow), False
     with readers_may_leave():
         sinks = sinks_of(inflow, format, trace, published, tables)
+        if all(isinstance(sink, Last | Tables | Screen) for sink in sinks):
+            inflow.forwards = False  # nobody reads the answer as a stream, with the holes of what it copies
         sinks += [] if figures_to is None else [Watched(inflow, *figures_to)]
         try:
             for number, name in enumerate(published):

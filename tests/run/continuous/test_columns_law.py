@@ -75,6 +75,13 @@ QUERIES = (
     'for $b in stream("s")//b return <n k="{ $b/k }">{ count(stream("s")//b[x = $b/x]), $b/c }</n>',
     'sum(for $c in stream("s")//c for $b in stream("s")//b where $b/c = $c return number($b/@id))',
 )
+COPIES = (
+    'for $b in stream("s")//b where $b/x > 4 return $b',
+    'stream("s")//s[@n > 10]',
+    'for $b in stream("s")//b order by $b/k descending return ($b/x, $b)',
+    '<all>{ for $s in stream("s")//s where count($s/b) > 3 return <m>{ $s/b[k = "k1"] }</m> }</all>',
+)
+"""Of elements that may have holes."""
 
 OPERATORS = (
     '(for $b in stream("s")//b order by number($b/x), $b/k return $b/k)[1]',
@@ -206,9 +213,10 @@ def told(query: ContinuousQuery) -> str:
     return f"{found.code}: {found.message}" if isinstance(found, XStreamError) else found
 
 
-def follow(text: str, shape: Structure, changes: list[Change], size: int) -> ContinuousQuery:
+def follow(text: str, shape: Structure, changes: list[Change], size: int, forwards: bool = True) -> ContinuousQuery:
     """Feed changes in batches; after each, what is told is the answer at that time, and so is T of what was told."""
     query, document, display = continuous(text, structures=shape), Materialiser(shape), Materialiser()
+    query.inflow.forwards = forwards
     for begin in range(0, len(changes), size):
         some = changes[begin : begin + size]
         for change in some:
@@ -228,6 +236,15 @@ def test_what_is_told_is_the_answer_after_every_batch(shape: str, text: str) -> 
     seed = sum(map(ord, shape + text))
     for size, count in ((1, 40), (7, 120), (1000, 300)):
         follow(text, SHAPES[shape], Drawn(SHAPES[shape], seed + size).changes(count), size)
+
+
+@pytest.mark.parametrize("text", COPIES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_elements_with_holes_are_copied_where_nobody_hears_of_the_holes(shape: str, text: str) -> None:
+    seed = sum(map(ord, shape + text))
+    for size, count in ((1, 40), (7, 120), (1000, 300)):
+        query = follow(text, SHAPES[shape], Drawn(SHAPES[shape], seed + size).changes(count), size, forwards=False)
+        assert query.state()["followed"] == "columns", query.state()["by_objects"]
 
 
 @pytest.mark.parametrize("text", OPERATORS)

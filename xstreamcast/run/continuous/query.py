@@ -462,7 +462,9 @@ class ContinuousQuery(Tabled, Fed):
             keep.last for kept in retention(self.plan, structures).values() for keep in kept.values()
         ):
             raise Refused("of some versions and events only the newest are looked at")
-        self.engine = together.twin() or columnar(self.plan, self._evaluation(), structures, tables, leader)
+        self.engine = together.twin() or columnar(
+            self.plan, self._evaluation(), structures, tables, leader, self.inflow.forwards
+        )
         together.queries.append(self)
         self.recomputed = "; ".join(dict.fromkeys(each.reason for each in recomputed(self.plan)))
 

@@ -90,8 +90,10 @@ class Columnar(Related):
         structures: Mapping[str, Structure],
         tables: Mapping[str, RegionTable],
         leader: Columnar | None,
+        forwards: bool,
     ) -> None:
-        """``leader``: a query of the same shape, which reads the same fragments."""
+        """``leader``: a query of the same shape, which reads the same fragments. ``forwards``: holes of what is copied
+        are to be told as holes."""
         check_plan(plan)
         for source in plan.sources:
             table = tables.get(source.uri or "")
@@ -99,6 +101,7 @@ class Columnar(Related):
                 raise Refused("a stream has no tag structure")
         super().__init__(plan, structures)
         self.evaluation = evaluation
+        self.forwards = forwards
         self.documents = Documents()
         self.timing: Timing[Any] = Timing(self.plan, evaluation)
         """When fragments, with the units that look at them, and parts of the output must look again."""
@@ -162,7 +165,7 @@ class Columnar(Related):
             self._check_needs(unit, inside)
             if isinstance(unit.reduction, Group):
                 self._check_joined(unit)
-            elif isinstance(unit.reduction, Concat | Sort) and route.copies_holes(number):
+            elif self.forwards and isinstance(unit.reduction, Concat | Sort) and route.copies_holes(number):
                 raise Refused("items are copied with holes in them")
             self.units[name, number] = self._followed(name, number, roles)
             for inner in inside:

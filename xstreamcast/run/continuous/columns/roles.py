@@ -67,11 +67,12 @@ def columnar(
     structures: Mapping[str, Structure],
     tables: Mapping[str, RegionTable],
     leader: Columnar | None,
+    forwards: bool,
 ) -> Columnar:
     """A query followed in columns, whose modules are not needed before; raises :class:`Refused`."""
     from xstreamcast.run.continuous.columns.engine import Columnar
 
-    return Columnar(plan, evaluation, structures, tables, leader)
+    return Columnar(plan, evaluation, structures, tables, leader, forwards)
 
 
 def check_plan(plan: Plan) -> None:

@@ -66,7 +66,7 @@ def _look(query: ContinuousQuery, name: str, structures: Mapping[str, Structure]
         raise Refused("the query is another one by the new tag structure")
     if any(route.inside(number) != known.inside(number) for number in range(len(route.units))):
         raise Refused("the query is another one by the new tag structure")
-    if any(not known.copies_holes(number) and route.copies_holes(number) for number in route.outermost):
+    if engine.forwards and any(map(route.copies_holes, route.outermost)):
         raise Refused("items are copied with holes in them")
     roles = roles_of(route, structures[name], engine.first_bit(name))
     frames = {one.where[1] if one.outer is None else one.outer: one.frame for one in engine.units.values()
