@@ -6,7 +6,9 @@ removals, in batches. So queries are followed in columns, which the odd streams 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from random import Random
 
 from law_case import Case, Step
@@ -16,7 +18,9 @@ from law_streams import CONTAINERS, LEAVES, Shape, Tag, TagKind, Writer
 from law_wide import draw_wide
 
 import xstreamcast
+from xstreamcast.model.structure import Structure, parse_structure, write_structure
 
+_TSID = re.compile(r'tsid="(\d+)"')
 FRAGMENTS: tuple[tuple[TagKind, ...], ...] = (
     ("filler",),
     ("filler", "filler", "temporal"),
@@ -75,6 +79,35 @@ def draw_regular_shape(r: Random) -> Shape:
     return Shape(tags, dirty=r.random() < 0.05, unnamed=r.random() < 0.2)
 
 
+def as_they_turn_up(wires: list[str]) -> Iterator[str]:
+    """A stream whose structure, the first of these, is announced tag by tag, as a feed announces what records hold."""
+    whole = parse_structure(wires[0])
+    known: set[int] = {whole.root, *whole.tops}
+    yield _announced(whole, known)
+    for wire in wires[1:]:
+        used = {int(number) for number in _TSID.findall(wire)} & set(whole.tags)
+        inside = whole.descendants(used | set(whole.tops))
+        used |= {tsid for tsid in inside if f"<{whole.tags[tsid].name}" in wire}
+        waiting = sorted(used)
+        while waiting:
+            waiting += [parent for parent in whole.parents[waiting.pop()] if parent not in used]
+            used.update(waiting)
+        if not used <= known:
+            known |= used
+            yield _announced(whole, known)
+        yield wire
+
+
+def _announced(whole: Structure, known: set[int]) -> str:
+    """The tags that are known so far, of a structure that grows."""
+    tags = {
+        tsid: replace(tag, children=tuple([child for child in tag.children if child in known]))
+        for tsid, tag in whole.tags.items()
+        if tsid in known
+    }
+    return write_structure(replace(whole, tags=tags, grows=True))
+
+
 def draw_regular(seed: int, most: int = 16) -> Case:
     """The regular case of a seed; ``most``: about a third of the changes after the document."""
     r = Random(seed)
@@ -83,7 +116,8 @@ def draw_regular(seed: int, most: int = 16) -> Case:
     steps: list[Step] = []
     for name, shape in shapes.items():
         wires = [wire for wire in Regular(r, shape).write(most * 3) if "<stream:eos" not in wire]
-        steps.append(Step(name, wires.pop(0)))
+        if r.random() < 0.25:
+            wires = list(as_they_turn_up(wires))
         steps += [Step(name, wire) for wire in wires]
     if len(names) > 1:
         first = [step for step in steps if "<stream:structure" in step.wire]

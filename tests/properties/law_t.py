@@ -362,7 +362,8 @@ class Stream:
         """A change that names a tag waits for a structure, and so does what is about the same region after it. Until
         then it has not been seen, nor has its time."""
         if isinstance(item, Structure):
-            self.structure = self.structure or item
+            if self.structure is None or set(self.structure.types) <= set(item.types):
+                self.structure = item  # it adds to what was there
             waiting, self.waiting = self.waiting, []
             for change in waiting:
                 self.take(change)

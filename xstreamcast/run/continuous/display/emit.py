@@ -10,7 +10,7 @@ it (:mod:`~xstreamcast.run.continuous.display.regions_told`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.errors import XStreamError
@@ -22,7 +22,7 @@ from xstreamcast.plan.result.shape import ERROR_NAMESPACE
 from xstreamcast.run.continuous.arrive.share import Recomputed
 from xstreamcast.run.continuous.display.frame import Framed, spliced
 from xstreamcast.run.continuous.display.members import Members
-from xstreamcast.run.continuous.display.shelf import Computed, Emitted, Numbers, Reads
+from xstreamcast.run.continuous.display.shelf import Computed, Emitted, Numbers, Reads, Shelf
 from xstreamcast.run.continuous.journal import Journal
 from xstreamcast.run.continuous.time.sealing import Sealing
 from xstreamcast.scan.normalise import escape_text
@@ -99,10 +99,10 @@ class Output:
     def hand_over(self, journal: Journal | Recomputed | Columnar) -> None:
         """The answer comes from somewhere else from now on; what has been told of it stands."""
         told = self.shelves
-        if isinstance(journal, Recomputed) or len(journal.plan.output) != len(told):
+        self._take(journal)
+        if isinstance(journal, Recomputed) or not _are_alike(self.shelves, told):
             self.turn(journal)
             return
-        self._take(journal)
         for shelf, before in zip(self.shelves, told, strict=True):
             shelf.adopt(before)
 
@@ -194,3 +194,12 @@ def error_text(failure: XStreamError) -> str:
     """An error as an element of the output stream."""
     code, message = failure.code, escape_text(failure.message)
     return f'<error xmlns="{ERROR_NAMESPACE}" code="{code}">{message}</error>'
+
+
+def _are_alike(some: Sequence[Shelf], others: Sequence[Shelf]) -> bool:
+    """Whether the parts of an answer are the same, told by the same loops: not if the query has been planned anew."""
+
+    def kind(shelf: Shelf) -> object:
+        return list(shelf.inside) if isinstance(shelf, Framed) else isinstance(shelf, Computed)
+
+    return [kind(one) for one in some] == [kind(one) for one in others]
