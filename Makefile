@@ -64,7 +64,9 @@ $(VENV)/auction.xml: $(VENV)/.spark
 law: $(VENV)/.spark $(VENV)/.test
 	$(BIN)/python tests/law --cases $(or $(N),5000) $(ARGS)
 	$(BIN)/python tests/law --columns --cases $(or $(N),5000) $(ARGS)
-	SEEDS_OF_A_RUN=3 $(BIN)/python -m pytest -n 0 tests/spark/test_motion_seeds.py
+	SEEDS_OF_A_RUN=3 LAW_ON_SPARK=24 XSTREAMCAST_RANDOM=5 $(BIN)/python -m pytest -n auto --dist loadgroup \
+		tests/spark/test_motion_seeds.py tests/spark/test_motion_buckets_law.py tests/spark/test_equivalence.py \
+		$$(grep -rl '^from budget import' tests --include='test_*.py')
 
 lint: $(VENV)/.spark $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check .
