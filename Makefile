@@ -26,7 +26,7 @@ help:            ## this text
 	@echo "make test-console   the console in a real browser, with screenshots; said loudly where there is none"
 	@echo "make test-kafka   topics of a real Kafka broker; said loudly where Maven does not give one"
 	@echo "make compat  the tests that matter on every Spark that is supported, each in an environment of its own (SPARK=4.1)"
-	@echo "make law     the law on thousands of random streams, Saxon at every prefix (N=how many)"
+	@echo "make law     the law on thousands of random streams, Saxon at every prefix; of columns at length (N=how many)"
 	@echo "make lint    ruff, the format of the code, mypy --strict; tests, bench and tools too"
 	@echo "make bench   figures, beside other tools in the same run (ARGS=--quick: a tenth of the size)"
 	@echo "make qt3     scores on the W3C suite: QT3=folder of the suite, RUNNER=its runner"
@@ -63,6 +63,10 @@ $(VENV)/auction.xml: $(VENV)/.spark
 
 law: $(VENV)/.spark $(VENV)/.test
 	$(BIN)/python tests/law --cases $(or $(N),5000) $(ARGS)
+	$(BIN)/python tests/law --columns --cases $(or $(N),5000) $(ARGS)
+	SEEDS_OF_A_RUN=3 LAW_ON_SPARK=24 XSTREAMCAST_RANDOM=5 $(BIN)/python -m pytest -n auto --dist loadgroup \
+		tests/spark/test_motion_seeds.py tests/spark/test_motion_buckets_law.py tests/spark/test_equivalence.py \
+		$$(grep -rl '^from budget import' tests --include='test_*.py')
 
 lint: $(VENV)/.spark $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check .

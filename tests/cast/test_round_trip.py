@@ -8,6 +8,7 @@ import re
 from functools import cache
 
 import pytest
+from budget import MORE
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from streams import Told, canonical, canonical_by_lxml, well_formed
@@ -18,7 +19,9 @@ from xstreamcast.cast.infer import choose_fragments, infer_structure
 from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import Structure, parse_structure
 
-checked = settings(max_examples=80, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+checked = settings(
+    max_examples=32 * MORE, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 STREAM = "urn:xstreamcast:stream"
 

@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass, field
 
 import pytest
+from budget import MORE
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from streams import Told, after, t
@@ -14,7 +15,7 @@ from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import Place
 from xstreamcast.model.change import After, Before, Change, Fill, Freeze, Hide, Replace, Show
 
-checked = settings(max_examples=120, derandomize=True, deadline=None)
+checked = settings(max_examples=48 * MORE, derandomize=True, deadline=None)
 
 
 @dataclass
@@ -315,13 +316,13 @@ def fresh(changes: list[Change]) -> list[Change]:
     return made
 
 
-@settings(checked, max_examples=200)
+@settings(checked, max_examples=80 * MORE)
 @given(st.lists(updates, max_size=10))
 def test_updates_agree_with_the_plain_model_at_every_prefix(changes: list[Change]) -> None:
     agree(fresh(changes))
 
 
-@settings(checked, max_examples=200)
+@settings(checked, max_examples=80 * MORE)
 @given(st.lists(updates, max_size=10))
 @example([sR(1, 1, "p")])
 @example([sA(1, 1, "p")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from budget import MORE
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -46,7 +47,7 @@ def survive(text: str) -> None:
         assert fault.place.line is not None
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=120 * MORE, deadline=None, derandomize=True)
 @given(st.text(max_size=60))
 @example("<a b='")
 @example("``[`{")
@@ -64,13 +65,13 @@ def test_any_text(text: str) -> None:
     survive(text)
 
 
-@settings(max_examples=600, deadline=None, derandomize=True)
+@settings(max_examples=240 * MORE, deadline=None, derandomize=True)
 @given(st.lists(st.sampled_from(WORDS), max_size=25), st.sampled_from(["", " "]))
 def test_any_heap_of_tokens(words: list[str], separator: str) -> None:
     survive(separator.join(words))
 
 
-@settings(max_examples=800, deadline=None, derandomize=True)
+@settings(max_examples=320 * MORE, deadline=None, derandomize=True)
 @given(st.data())
 def test_any_mutated_query(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(QUERIES))
@@ -81,7 +82,7 @@ def test_any_mutated_query(data: st.DataObject) -> None:
     survive(text)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=120 * MORE, deadline=None, derandomize=True)
 @given(st.binary(max_size=60))
 def test_any_bytes_read_as_latin_1(data: bytes) -> None:
     survive(data.decode("latin-1"))

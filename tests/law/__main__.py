@@ -3,6 +3,7 @@
     python tests/law                      5000 cases from seed 0, or what can be done in --minutes
     python tests/law --cases 20000 --minutes 60 --from 100000
     python tests/law --regular            streams as a bank or a shop sends them, in batches: followed in columns
+    python tests/law --columns            the streams that the tests of columns draw, longer, in batches of every size
     python tests/law --seed 1234          one case again: told in full, and shrunk if it fails
     python tests/law --file FILE.json     a kept case again
 
@@ -15,12 +16,14 @@ import argparse
 import re
 import sys
 import time
+import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "properties"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "run"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "run" / "continuous"))
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from law_case import Case, from_json
@@ -66,6 +69,8 @@ def main() -> int:
     options = _options()
     if options.file is not None:
         return _tell(from_json(options.file.read_text(encoding="utf-8")), options.keep, options.file.stem)
+    if options.columns:
+        return _columns(options)
     draw = draw_regular if options.regular else draw_varied
     if options.seed is not None:
         return _tell(draw(options.seed, options.size), options.keep, f"seed-{options.seed}")
@@ -93,6 +98,33 @@ def main() -> int:
         print("failed:", ", ".join(f"{count} {kind}" for kind, count in score.kinds.most_common()))
         print("again: python tests/law --seed", score.failed[0])
     return 1 if score.failed else 0
+
+
+def _columns(options: argparse.Namespace) -> int:
+    """What is told in columns is the answer after every batch; or of one seed, in full."""
+    from columns_at_length import check as check_columns
+
+    warnings.simplefilter("ignore")  # ids that come again with other content
+    if options.seed is not None:
+        print(f"holds: {check_columns(options.seed)}")
+        return 0
+    failed, begun, cases = list[int](), time.monotonic(), 0
+    for seed in range(options.first, options.first + options.cases):
+        if time.monotonic() - begun > options.minutes * 60:
+            print(f"time is up at seed {seed}", flush=True)
+            break
+        cases += 1
+        try:
+            check_columns(seed)
+        except Exception as fault:  # whatever it is, the other cases go on
+            failed.append(seed)
+            print(f"seed {seed} fails: {type(fault).__name__}: {str(fault)[:200]}", flush=True)
+        if cases % 100 == 0:
+            print(f"{cases} cases, {len(failed)} failed, {time.monotonic() - begun:.0f} s", flush=True)
+    print(f"{cases} cases of columns, {len(failed)} failed, {time.monotonic() - begun:.0f} s")
+    if failed:
+        print("again: python tests/law --columns --seed", failed[0])
+    return 1 if failed else 0
 
 
 def _tell(case: Case, keep: Path, name: str) -> int:
@@ -125,6 +157,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=30, help="no longer than this")
     parser.add_argument("--size", type=int, default=16, help="about how many changes follow a document")
     parser.add_argument("--regular", action="store_true", help="cases that are followed in columns, mostly")
+    parser.add_argument("--columns", action="store_true", help="streams as the tests of columns draw them")
     parser.add_argument("--seed", type=int, help="this case only, told in full")
     parser.add_argument("--file", type=Path, help="a kept case only, told in full")
     parser.add_argument("--keep", type=Path, default=Path("law-failures"), help="where shrunk failures go")

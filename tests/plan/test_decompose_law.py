@@ -11,6 +11,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 import pytest
+from budget import MORE
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from pieces import Element, check, everywhere, from_xml
@@ -152,7 +153,7 @@ def queries(draw: st.DrawFn) -> str:
 
 
 LAW = settings(
-    max_examples=80,
+    max_examples=32 * MORE,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     derandomize=True,

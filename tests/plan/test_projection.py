@@ -7,6 +7,7 @@ import re
 from pathlib import Path as File
 
 import pytest
+from budget import MORE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from projections import is_planned, projection
@@ -376,7 +377,7 @@ DOCUMENTS = st.recursive(
 ).map(lambda content: f"<a k='0'>{content}</a>".encode())
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60 * MORE, deadline=None, derandomize=True)
 @given(DOCUMENTS, st.lists(PATHS.filter(lambda text: text not in ("", " (whole)")), min_size=1, max_size=5))
 def test_merged_targets_keep_what_the_targets_keep(document: bytes, texts: list[str]) -> None:
     targets = targets_of(*texts)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import saxonche
+from budget import MORE
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_streams import queries, streams
@@ -226,7 +227,9 @@ def test_a_file_may_be_named_when_the_program_runs(tmp_path: Path) -> None:
     assert by_saxon(program.replace("external;", f'external := "{file.as_uri()}";')) == "4"
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+@settings(
+    max_examples=10 * MORE, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None
+)
 @given(stream=streams(), text=queries(), now=st.sampled_from([None, "2003-11-03"]))
 def test_random_streams_and_queries(
     stream: str, text: str, now: str | None, tmp_path_factory: pytest.TempPathFactory

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from budget import MORE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from law_oracle import Followed, Scratch
@@ -85,7 +86,7 @@ ROOT = Fill(
     content=b'<r n="7"><stream:hole id="1"/><stream:hole id="2"/><stream:hole id="3"/><y k="2">t</y><y k="5">f</y></r>',
 )
 numbers = st.lists(st.integers(0, 7), max_size=3)
-few = settings(max_examples=6, derandomize=True, deadline=None, database=None)
+few = settings(max_examples=3 * MORE, derandomize=True, deadline=None, database=None)
 each_operator = pytest.mark.parametrize("text", OPERATORS.values(), ids=OPERATORS.keys())
 
 
@@ -192,7 +193,7 @@ doubles = st.lists(st.sampled_from([0.1, 0.2, 1e16, -1e16, 1.0, 3.5, float("inf"
 
 
 @pytest.mark.parametrize("reduction", SUMS.values(), ids=SUMS.keys())
-@settings(max_examples=60, derandomize=True, deadline=None, database=None)
+@settings(max_examples=30 * MORE, derandomize=True, deadline=None, database=None)
 @given(doubles, doubles, doubles, doubles)
 def test_sums_that_can_be_undone_satisfy_the_equations_exactly(
     reduction: Reduce, a: list[float], b: list[float], c: list[float], v: list[float]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from budget import MORE
 from law_draw import draw_case
 from law_oracle import LawBroken, check
 from law_other import draw_other
@@ -110,7 +111,7 @@ def test_siblings_that_a_position_counts_are_kept_beside_named_ones(text: str, s
     assert streamed(xstreamcast.compile(text), document, step) == "\n".join([first, '"n"'] * 3)
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", range(4 * MORE))
 def test_the_law_of_queries_drawn_otherwise(block: int) -> None:
     answers = 0
     for seed in range(block * BLOCK, block * BLOCK + BLOCK):

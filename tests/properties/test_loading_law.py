@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from budget import MORE
 from law_case import Case, Step
 from law_draw import draw_case
 from law_oracle import Followed, Scratch
@@ -18,7 +19,7 @@ from xstreamcast.run.continuous.arrive import inflow
 from xstreamcast.run.continuous.evaluate import bulk
 
 
-@pytest.mark.parametrize("seed", range(9200, 9260))
+@pytest.mark.parametrize("seed", range(9200, 9200 + 20 * MORE))
 def test_a_file_and_what_comes_after_it_give_what_the_changes_give_one_by_one(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,7 +49,7 @@ FORMS = (
 """Queries whose records may stand in runs."""
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", range(4 * MORE))
 def test_so_it_is_where_fragments_are_plain_and_stand_in_runs(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,7 +84,7 @@ NESTED = (
 """… with much in their holes, and times."""
 
 
-@pytest.mark.parametrize("block", range(12))
+@pytest.mark.parametrize("block", range(4 * MORE))
 def test_so_it_is_where_fragments_have_times_and_are_in_each_other(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

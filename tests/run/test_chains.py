@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from budget import MORE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,7 +62,7 @@ def test_a_chain_finds_what_single_steps_find(visits: int, monkeypatch: pytest.M
     monkeypatch.setattr(chains, "_VISITS", visits)
     programs = [(pair, [compile(f"{SHOWN} local:seen(({text}))") for text in pair]) for pair in PAIRS]
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=40 * MORE, deadline=None)
     @given(st.lists(elements(), max_size=4))
     def agree(content: list[str]) -> None:
         document = parse(f"<r>{''.join(content)}</r>")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Any
 
 import pytest
 import saxonche
+from budget import MORE
 from random_queries import Random
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.parse import parse
 from xstreamcast.run.query import query
 
-SEEDS = range(10 * int(os.environ.get("XSTREAMCAST_RANDOM", "1")))
+SEEDS = range(5 * MORE)
 DOCUMENTS = 3
 QUERIES = 15
 

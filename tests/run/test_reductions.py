@@ -7,6 +7,7 @@ from math import inf, nan
 from typing import Any
 
 import pytest
+from budget import MORE
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -85,7 +86,7 @@ def library(function: str, items: list[Item], *more: list[Item]) -> list[Item]:
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60 * MORE, deadline=None)
 @given(parts=batches)
 @example(parts=[[0.1], [Decimal("0.1"), Float(0.10000000149011612)]])
 @example(parts=[[Float(0.10000000149011612)], [Decimal("0.1"), 0.1]])
@@ -172,7 +173,7 @@ def group(state: State, *keys: Item) -> list[Item]:
     return function.invoke([[key] for key in keys])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80 * MORE, deadline=None)
 @given(keys=st.lists(st.tuples(some_keys(KEYS), some_keys([*KEYS[:2], Untyped("3")])), max_size=8))
 def test_a_group_has_the_items_whose_keys_equal_what_is_asked_for(keys: list[tuple[list[Item], list[Item]]]) -> None:
     state = grouped(2)

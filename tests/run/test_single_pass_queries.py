@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from functools import cache
 from pathlib import Path
 
 import pytest
+from budget import MORE
 from random_queries import Random
 from streamed import STEPS, evaluated, streamed
 from streaming_queries import Streaming
@@ -17,8 +17,6 @@ from xstreamcast.generate.xmark import document
 from xstreamcast.run.query import compile
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-MORE = int(os.environ.get("XSTREAMCAST_RANDOM", "1"))
-"""``XSTREAMCAST_RANDOM=n`` runs n times as many random queries."""
 
 STORED = {"satellite": 0.002, "microscope": 0.001, "items": 0.0001, "dblp": 0.0006, "auction": 0.0005}
 """Documents of the papers' queries, by stream, and the factors of their generators."""
@@ -103,7 +101,7 @@ def is_error(answer: str) -> bool:
     return len(answer) == 8 and answer[:4].isupper() and answer[4:].isdigit()
 
 
-@pytest.mark.parametrize("seed", range(6 * MORE))
+@pytest.mark.parametrize("seed", range(3 * MORE))
 def test_random_queries_that_stream(seed: int) -> None:
     drawn = Streaming(seed)
     seen: Counter[str] = Counter()

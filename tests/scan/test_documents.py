@@ -15,6 +15,7 @@ from typing import BinaryIO, cast
 
 import pyarrow as pa
 import pytest
+from budget import MORE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scan_batches import Pieces, found, joined, select, shown
@@ -61,7 +62,7 @@ PATHS = st.builds(lambda steps, end: "".join(steps) + end, st.lists(STEPS, min_s
 TARGETS = st.lists(st.builds(lambda path, make: make(path), PATHS, st.sampled_from([project, keep])), max_size=3)
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=48 * MORE, deadline=None, derandomize=True)
 @given(documents(), TARGETS, st.integers(1, 200), st.sampled_from([0, 1, 3, 17, 100]), st.sampled_from([1, 2]))
 def test_what_a_path_finds_in_batches_is_what_it_finds_in_the_document(
     document: bytes, targets: list[Target], step: int, size: int, threads: int
@@ -82,7 +83,7 @@ def test_what_a_path_finds_in_batches_is_what_it_finds_in_the_document(
     assert [batch.final for batch in batches] == [False] * (len(batches) - 1) + [True]
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=40 * MORE, deadline=None, derandomize=True)
 @given(documents(), st.integers(1, 60), st.sampled_from([0, 1, 5, 40]))
 def test_the_batches_of_a_whole_document_joined_are_its_tree(document: bytes, step: int, size: int) -> None:
     if expat_events(document) is None:
@@ -95,7 +96,7 @@ def test_the_batches_of_a_whole_document_joined_are_its_tree(document: bytes, st
     assert joined(batches) == joined([whole])
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=24 * MORE, deadline=None, derandomize=True)
 @given(documents(), st.integers(1, 60))
 def test_batches_without_records_join_to_the_projected_document(document: bytes, step: int) -> None:
     if expat_events(document) is None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, Literal, cast
 
 import pytest
+from budget import MORE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scan_batches import Pieces, select
@@ -102,7 +103,7 @@ RECORDS = st.lists(st.tuples(st.sampled_from(["1", "a", "&#49;", "b"]), RECORD),
 OUTSIDE = st.sampled_from(["", "<v>one</v>", "<q><v>1</v></q>", "text"])
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=80 * MORE, deadline=None, derandomize=True)
 @given(RECORDS, OUTSIDE, st.lists(st.sampled_from(TESTS), min_size=1, max_size=2), st.integers(1, 120), st.booleans())
 def test_records_that_may_pass_stay_and_those_that_fail_go(
     written: list[tuple[str, str]], outside: str, tests: list[algebra.RecordTest], step: int, streamed: bool
@@ -176,7 +177,7 @@ def _named(node: Node, name: str) -> list[Node]:
     return [child for child in node.children() if child.local == name]
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=120 * MORE, deadline=None, derandomize=True)
 @given(st.lists(NESTED, max_size=6), st.integers(1, 200), st.booleans())
 def test_of_records_within_records_those_stay_that_pass(inner: list[str], step: int, streamed: bool) -> None:
     document = f"<s>{''.join(inner)}</s>".encode()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from budget import MORE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -96,7 +97,7 @@ MARKUP = st.recursive(
 
 
 @given(st.lists(MARKUP, min_size=1, max_size=6))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=24 * MORE)
 def test_whatever_the_content(parts: list[str]) -> None:
     nodes = below(f"<s>{''.join(parts) * 12}</s>".encode())
     assert serialise(nodes) == "".join(one_by_one(nodes))
@@ -169,7 +170,7 @@ def test_values_are_strings_when_somebody_asks() -> None:
 
 
 @given(st.lists(MARKUP, min_size=1, max_size=6))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=24 * MORE)
 def test_some_values_are_those_of_the_column(parts: list[str]) -> None:
     document = f"<a>{''.join(parts)}</a>".encode()
     for asked, whole in zip(scanned(document), scanned(document), strict=True):

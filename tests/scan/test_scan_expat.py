@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from budget import MORE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scan_documents import damaged, documents
@@ -24,7 +25,7 @@ def takes_skipped(document: bytes) -> bool:
     return True
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60 * MORE, deadline=None, derandomize=True)
 @given(documents())
 def test_documents_are_read_as_expat_reads_them(document: bytes) -> None:
     events = expat_events(document)
@@ -32,7 +33,7 @@ def test_documents_are_read_as_expat_reads_them(document: bytes) -> None:
     assert takes_skipped(document) == (events is not None)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=120 * MORE, deadline=None, derandomize=True)
 @given(damaged())
 def test_damaged_documents_are_judged_as_expat_judges_them(document: bytes) -> None:
     events = expat_events(document)
@@ -40,7 +41,7 @@ def test_damaged_documents_are_judged_as_expat_judges_them(document: bytes) -> N
     assert takes_skipped(document) == (events is not None)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=24 * MORE, deadline=None, derandomize=True)
 @given(documents() | damaged(), st.integers(1, 40))
 def test_pieces_of_any_size_make_no_difference(document: bytes, size: int) -> None:
     assert kernel_events(document, size) == expat_events(document)

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from budget import MORE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
@@ -57,7 +58,7 @@ def values(batch: Batch) -> list[str]:
     return spans.strings(batch.buffer, rows[:, 3], rows[:, 4], modes)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=16 * MORE, deadline=None, derandomize=True)
 @given(documents())
 def test_all_paths_at_once_find_what_xpath_finds(document: bytes) -> None:
     if expat_events(document) is None:
@@ -68,7 +69,7 @@ def test_all_paths_at_once_find_what_xpath_finds(document: bytes) -> None:
     assert counted == {path: len(judged(document, path)) for path in PATHS}
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=32 * MORE, deadline=None, derandomize=True)
 @given(documents(), st.lists(STEPS, min_size=1, max_size=4), ENDS, st.integers(0, 30))
 def test_a_path_captures_the_values_xpath_finds(document: bytes, steps: list[str], end: str, size: int) -> None:
     if expat_events(document) is None:

@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
+from budget import MORE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scan_batches import found
@@ -82,7 +83,7 @@ def test_wrong_guesses_do_happen(monkeypatch: pytest.MonkeyPatch, missed: list[i
     assert missed
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=24 * MORE, deadline=None, derandomize=True)
 @given(documents() | damaged(), st.integers(20, 200))
 def test_ranges_change_neither_answers_nor_errors(document: bytes, step: int) -> None:
     query = ["//a", "//a/@b", "//item", "/root/*/b"]

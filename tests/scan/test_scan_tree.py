@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from budget import MORE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scan_documents import documents
@@ -25,7 +26,7 @@ def columns(tree: Tree) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=48 * MORE, deadline=None, derandomize=True)
 @given(documents())
 def test_a_tree_has_the_columns_that_expat_gives_it(document: bytes) -> None:
     try:
@@ -37,7 +38,7 @@ def test_a_tree_has_the_columns_that_expat_gives_it(document: bytes) -> None:
     assert columns(parse_tree(document)) == columns(expected)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=24 * MORE, deadline=None, derandomize=True)
 @given(st.lists(documents(), max_size=5))
 def test_one_reader_gives_each_of_many_documents_its_own_tree(many: list[bytes]) -> None:
     reader = TreeReader()

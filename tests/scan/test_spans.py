@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from budget import MORE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ _NONE = [b"", b"inf", b"1_0", b"0x1", b".", b"-", b"1 2"]  # some of them number
 _NUMERALS = st.from_regex(rb"[+-]?[0-9]{0,22}\.?[0-9]{0,25}([eE][+-]?[0-9]{1,3})?", fullmatch=True)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=40 * MORE, deadline=None, derandomize=True)
 @given(st.lists(_NUMERALS | st.sampled_from([b" 1 ", b"NaN", b"-INF", *_NONE]), min_size=1))
 def test_doubles_are_pythons_to_the_last_bit(values: list[bytes]) -> None:
     found, good = spans.doubles(*table(values))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from air import SMALL, Client, address, generated, on_air, take, until
+from budget import MORE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from processes import DEADLINE
@@ -34,7 +35,7 @@ from xstreamcast.serve.record import Entry
 from xstreamcast.serve.station import Station
 from xstreamcast.spark.motion.stream_air import LogBatchReader
 
-checked = settings(max_examples=25, derandomize=True, deadline=None)
+checked = settings(max_examples=10 * MORE, derandomize=True, deadline=None)
 SEGMENT = 700
 """Bytes: a few records each."""
 

@@ -352,7 +352,7 @@ def _local() -> Iterator[Case]:
     yield Case("sigmod04-coincidence", COINCIDENCE, OTHERS)
     for name, text in PAPER.items():
         yield Case(f"{name}-in-motion", text, OTHERS)
-    yield from law_cases(30_000, int(os.environ.get("LAW_ON_SPARK", "24")))
+    yield from law_cases(30_000, int(os.environ.get("LAW_ON_SPARK", "12")))
 
 
 def law_cases(first: int, count: int) -> Iterator[Case]:

@@ -1,6 +1,6 @@
 """Embedded ≡ Spark: whatever is asked, at rest or in motion, both say the same, after every micro-batch, errors too.
 
-LAW_ON_SPARK says how many random cases of the law there are (24 if it does not), which run in one streaming query.
+LAW_ON_SPARK says how many random cases of the law there are (12 if it does not), which run in one streaming query.
 """
 
 from __future__ import annotations

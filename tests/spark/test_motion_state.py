@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from budget import MORE
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from motion_stores import MemoryStore, advance, batches, rows_of
@@ -59,7 +60,7 @@ def shown(sink: Materialiser) -> str:
 
 
 @seed(7)
-@settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10 * MORE, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(streams(), queries(), st.integers(1, 9), st.sampled_from([1, 20, 128]))
 def test_the_law_holds_after_every_batch_and_whoever_has_it(stream: str, text: str, size: int, rows: int) -> None:
     job, whole = Job((text,), ("answer",), **EAGER_COMPACTION, compact_rows=rows), compile(text)

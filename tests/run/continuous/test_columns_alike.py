@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_columns_law import RECORD, SECTION, SHAPES, Drawn, answer, told
+from test_columns_law import RECORD, SECTION, SHAPES, Drawn, answer, in_turn, told
 
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.model.change import Change, Fill, Remove, Replace
@@ -71,8 +71,8 @@ def follow(texts: list[str], shape: str, changes: list[Change], size: int) -> In
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_each_is_answered_as_if_it_were_alone(family: str, shape: str) -> None:
-    for size, count in ((1, 30), (40, 160)):
-        follow(FAMILIES[family], shape, Drawn(SHAPES[shape], len(family) + size).changes(count), size)
+    size, count = in_turn(shape, family, ((1, 30), (40, 160)))
+    follow(FAMILIES[family], shape, Drawn(SHAPES[shape], len(family) + size).changes(count), size)
 
 
 def test_families_beside_each_other_and_what_columns_do_not_follow() -> None:

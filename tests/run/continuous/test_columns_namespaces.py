@@ -13,7 +13,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from test_columns_law import OPERATORS, QUERIES, SHAPES, Drawn, follow
+from test_columns_law import OPERATORS, QUERIES, SHAPES, Drawn, follow, in_turn
 
 from xstreamcast.model.change import Change, ContentChange, Fill
 from xstreamcast.model.structure import Structure
@@ -72,8 +72,8 @@ def changes(shape: str, way: str, seed: int, count: int) -> list[Change]:
 @pytest.mark.parametrize("text", [*ABOUT, *QUERIES[::6], *OPERATORS[::13]])
 def test_what_is_told_is_the_answer_after_every_batch(text: str, way: str) -> None:
     shape = [*SHAPES][(len(text) + len(way)) % len(SHAPES)]
-    for size, count in ((7, 70), (1000, 300)):
-        follow(NAMED + text, in_namespace(SHAPES[shape]), changes(shape, way, len(text) + size, count), size)
+    size, count = in_turn(shape, text + way, ((7, 63), (1000, 160)))
+    follow(NAMED + text, in_namespace(SHAPES[shape]), changes(shape, way, len(text) + size, count), size)
 
 
 @pytest.mark.parametrize("way", WRITTEN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from io import BytesIO
 
 import pytest
-from test_columns_law import OPERATORS, PART, QUERIES, RECORD, SECTION, SHAPES, Drawn, follow
+from test_columns_law import OPERATORS, PART, QUERIES, RECORD, SECTION, SHAPES, Drawn, follow, in_turn, seed_of
 
 from xstreamcast.feeds import Feed
 from xstreamcast.model.change import Change, Fill, Remove, Replace
@@ -61,10 +61,9 @@ class Paged(Drawn):
 @pytest.mark.parametrize("text", HELD)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_is_told_of_pages_is_the_answer_after_every_batch(shape: str, text: str) -> None:
-    seed = sum(map(ord, shape + text))
-    for size, count in ((1, 40), (7, 100), (1000, 200)):
-        query = follow(text, SHAPES[shape], Paged(SHAPES[shape], seed + size).changes(count), size)
-        assert query.state()["followed"] == "columns", query.state()["by_objects"]
+    size, count = in_turn(shape, text, ((1, 40), (7, 84), (1000, 160)))
+    query = follow(text, SHAPES[shape], Paged(SHAPES[shape], seed_of(shape, text)).changes(count), size)
+    assert query.state()["followed"] == "columns", query.state()["by_objects"]
 
 
 @pytest.mark.parametrize("text", [QUERIES[0], QUERIES[8], OPERATORS[3]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from budget import MORE
 from emission import Followed, told
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
@@ -70,7 +71,7 @@ def code_of(answer: str) -> str:
 
 
 @seed(5)
-@settings(max_examples=150, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60 * MORE, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(QUERIES), st.lists(st.lists(CHANGE, min_size=1, max_size=3), max_size=12))
 def test_the_output_stream_describes_the_answer_after_every_change(text: str, changes: list[list[Change]]) -> None:
     query, t, whole = Followed(text), Materialiser(), compile(text)

@@ -6,6 +6,7 @@ import io
 import sys
 from pathlib import Path
 
+from budget import MORE
 from hypothesis import HealthCheck, given, seed, settings
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "plan"))
@@ -53,7 +54,7 @@ def check(stream: str, text: str) -> None:
 
 
 @seed(11)
-@settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=24 * MORE, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(streams(), queries())
 def test_what_is_told_is_the_answer_at_every_prefix(stream: str, text: str) -> None:
     check(stream, text)

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from budget import MORE
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from random_streams import STRUCTURE, streams
@@ -386,7 +387,7 @@ def test_modes_and_what_is_fixed_tell_what_they_show(given: dict[str, Any]) -> N
 
 
 @seed(23)
-@settings(max_examples=40, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=16 * MORE, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(streams(), st.sampled_from(["/r", "//a", "//g", "<x>{ //a, //h }</x>", "//a?[now]", "//c/.."]))
 def test_versions_and_events_fill_holes_that_are_forwarded(stream: str, path: str) -> None:
     text = path.replace("//", 'stream("s")//').replace("/r", 'stream("s")/r')

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from budget import MORE
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from random_streams import STRUCTURE, queries, streams
@@ -30,7 +31,7 @@ from xstreamcast.run.units import Evaluation
 
 NOW = "2003-11-30"
 slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
-seeded = settings(max_examples=60, deadline=None, database=None, suppress_health_check=slow)
+seeded = settings(max_examples=24 * MORE, deadline=None, database=None, suppress_health_check=slow)
 
 
 def check(text: str, changes: Iterable[Change], structure: Structure | None = None) -> Continuous | None:

@@ -6,6 +6,7 @@ import io
 import re
 from typing import Any
 
+from budget import MORE
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from modal import check, engine
@@ -21,7 +22,7 @@ from xstreamcast.model.structure import parse_structure
 from xstreamcast.plan.modes.rewrite import Emission
 
 slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
-seeded = settings(max_examples=90, deadline=None, database=None, suppress_health_check=slow)
+seeded = settings(max_examples=36 * MORE, deadline=None, database=None, suppress_health_check=slow)
 MODES: tuple[Emission, ...] = ("certain", "optimistic")
 
 CONDITIONS = (
@@ -212,7 +213,7 @@ def test_what_is_certain_stays_under_any_fills(made: list[Change], text: str) ->
 
 
 @seed(24)
-@settings(seeded, max_examples=40)
+@settings(seeded, max_examples=16 * MORE)
 @given(changes(), queries(), st.sampled_from(MODES))
 def test_the_output_stream_describes_the_answer(made: list[Change], text: str, emission: Emission) -> None:
     query, sink = continuous(text, emit=emission), Materialiser()
@@ -226,7 +227,7 @@ def test_the_output_stream_describes_the_answer(made: list[Change], text: str, e
 
 
 @seed(25)
-@settings(seeded, max_examples=40)
+@settings(seeded, max_examples=16 * MORE)
 @given(tagged(), queries(TAGGED_PATHS, TAGGED_OUTER, "f"), st.sampled_from(MODES))
 def test_queries_that_are_computed_anew_on_the_whole_document(
     made: list[Change], text: str, emission: Emission

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from budget import MORE
 from hypothesis import HealthCheck, given, seed, settings
 from random_streams import STRUCTURE as TAGS
 from random_streams import queries, streams
@@ -185,7 +186,7 @@ def test_a_file_gives_what_its_changes_give_one_by_one(text: str, backwards: boo
 
 
 @seed(21)
-@settings(max_examples=40, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=16 * MORE, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(stream=streams(), text=queries())
 def test_what_comes_in_batches_gives_what_the_query_gives_on_its_document(stream: str, text: str) -> None:
     arrivals = list(read_stream(io.BytesIO(stream.encode())))

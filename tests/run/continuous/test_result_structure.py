@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from budget import MORE
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from random_streams import STRUCTURE, queries, streams
@@ -132,7 +133,7 @@ def told(query: ContinuousQuery) -> str:
 
 
 @seed(19)
-@settings(max_examples=80, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=32 * MORE, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(streams(), st.sampled_from(FIRST), st.sampled_from(SECOND))
 def test_a_query_over_the_answer_with_its_structure_is_that_over_the_answer(stream: str, one: str, two: str) -> None:
     first, second, sink = continuous(one, structures={"s": KNOWN}), continuous(two), Materialiser()
@@ -146,7 +147,7 @@ def test_a_query_over_the_answer_with_its_structure_is_that_over_the_answer(stre
 
 
 @seed(23)
-@settings(max_examples=120, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=48 * MORE, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(streams(), queries())
 def test_what_is_announced_is_true_of_every_answer(stream: str, text: str) -> None:
     query, sink = continuous(text, structures={"s": KNOWN}), Materialiser()

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from budget import MORE
 
 import xstreamcast
 from xstreamcast.cast.materialise import Materialiser
@@ -223,7 +224,7 @@ def _told(ask: Callable[[], Iterable[Item]]) -> str:
         return f"error {failure.code}"
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(18 * MORE))
 def test_what_touches_a_run_changes_the_answer_as_if_there_were_none(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

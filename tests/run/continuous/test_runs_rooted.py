@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from budget import MORE
 from test_runs import live_of
 from test_runs_law import STRUCTURE, Stream, written
 
@@ -61,7 +62,7 @@ def records(numbers: list[int]) -> list[Change]:
     return [Fill(region=n, tsid=3, content=b"<b><x>%d</x></b>" % (n % 10)) for n in numbers]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(15 * MORE))
 def test_whatever_touches_fragments_in_runs_the_answer_is_that_of_one_by_one(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
+from budget import MORE
 from fixed_streams import STRUCTURE, Drawn
 from test_runs import live_of
 from test_runs_law import written
@@ -42,7 +43,7 @@ def test_a_file_and_what_follows_it_give_the_answer_on_the_first_contents(
     number: int, shuffled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, file = QUERIES[number], tmp_path / "s.xml"
-    for seed in range(4):
+    for seed in range(2 * MORE):
         draw = random.Random(f"{text} {seed} {shuffled}")
         monkeypatch.setattr(share, "LET_GO_OF", draw.choice((3, 20, 512)))
         changes = list(Wide(draw, shuffled).changes(0.02))
@@ -73,7 +74,7 @@ def test_where_fragments_stand_by_their_numbers_a_file_gives_what_they_give_one_
     number: int, shuffled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, file = QUERIES[number], tmp_path / "s.xml"
-    for seed in range(4):
+    for seed in range(2 * MORE):
         draw = random.Random(f"rooted {text} {seed} {shuffled}")
         monkeypatch.setattr(share, "LET_GO_OF", draw.choice((3, 20, 512)))
         changes = list(Wide(draw, shuffled).changes(0.0))

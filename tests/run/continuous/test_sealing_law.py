@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 
 import pytest
+from budget import MORE
 from fixed_streams import STRUCTURE, Drawn
 
 import xstreamcast
@@ -65,7 +66,7 @@ def shown(answer: Callable[[], str]) -> str:
 @pytest.mark.parametrize("shuffled", [False, True], ids=["in-order", "shuffled"])
 def test_where_all_is_fixed_the_answer_is_that_on_the_first_contents(number: int, shuffled: bool) -> None:
     text = QUERIES[number]
-    for seed in range(5):
+    for seed in range(2 * MORE):
         changes = list(Drawn(random.Random(f"{text} {seed} {shuffled}"), shuffled).changes(0.3))
         query = xstreamcast.continuous(text, structures=STRUCTURE, fixed="*")
         whole, output = Materialiser(STRUCTURE), Materialiser(None)
@@ -83,7 +84,7 @@ def test_where_all_is_fixed_the_answer_is_that_on_the_first_contents(number: int
 def test_freezing_changes_no_answer(number: int) -> None:
     text = QUERIES[number]
     sealed = 0
-    for seed in range(6):
+    for seed in range(6 * MORE):
         drawn = Drawn(random.Random(f"frozen {text} {seed}"), shuffled=False)
         changes = list(drawn.changes(0.1))
         numbers = list(range(drawn.last + 1))

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from budget import MORE
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
@@ -81,7 +82,7 @@ def happenings(draw: st.DrawFn, ticks: bool) -> list[Happening]:
 
 @pytest.mark.parametrize("name", QUERIES)
 @seed(61)
-@settings(max_examples=12, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5 * MORE, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_join_in_time_at_every_moment(name: str, data: st.DataObject) -> None:
     for ticks in (False, True):

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from budget import MORE
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ from xstreamcast.model.change import Change
 from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import parse_structure
 
-seeded = settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+seeded = settings(max_examples=24 * MORE, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 
 WINDOWS = (
     "?[now]", "?[now-P1D,now]", "?[now-P1D]", "?[now-P2D,now-P1D]", "?[now-PT36H,2003-11-05]", "?[2003-11-02,now-P1D]",
