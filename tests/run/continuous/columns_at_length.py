@@ -10,6 +10,7 @@ import test_columns_clock_law as clock
 import test_columns_law as law
 import test_columns_namespaces as namespaces
 import test_columns_pages as pages
+import test_columns_widening as widening
 import test_lookups as lookups
 
 SIZES = {1: 40, 7: 120, 50: 250, 1000: 300}
@@ -70,7 +71,20 @@ def families(r: Random) -> str:
     return f"{shape}, {size}, {family}"
 
 
+def copies(r: Random) -> str:
+    shape, text, size = r.choice([*law.SHAPES]), r.choice(law.COPIES), r.choice([*SIZES])
+    changes = law.Drawn(law.SHAPES[shape], r.getrandbits(32), r.random() < 0.2).changes(SIZES[size])
+    law.follow(text, law.SHAPES[shape], changes, size, forwards=False)
+    return f"{shape}, {size}, {text}"
+
+
+def growing(r: Random) -> str:
+    shape, text, size = r.choice([*widening.SHAPES]), r.choice((*law.QUERIES, *law.OPERATORS)), r.choice([*SIZES])
+    widening.follow(text, shape, size, SIZES[size] // 2, r.getrandbits(32))
+    return f"{shape}, {size}, {text}"
+
+
 KINDS: dict[str, Callable[[Random], str]] = {
     "drawn": drawn, "in time": in_time, "by hand": by_hand, "pages": in_pages, "namespaces": in_namespaces,
-    "families": families,
+    "families": families, "copies": copies, "growing": growing,
 }  # fmt: skip

@@ -256,10 +256,10 @@ def test_what_is_told_is_the_answer_after_every_batch(shape: str, text: str) -> 
 @pytest.mark.parametrize("text", COPIES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_elements_with_holes_are_copied_where_nobody_hears_of_the_holes(shape: str, text: str) -> None:
-    seed = sum(map(ord, shape + text))
-    for size, count in ((1, 40), (7, 120), (1000, 300)):
-        query = follow(text, SHAPES[shape], Drawn(SHAPES[shape], seed + size).changes(count), size, forwards=False)
-        assert query.state()["followed"] == "columns", query.state()["by_objects"]
+    size, count = in_turn(shape, text)
+    changes = Drawn(SHAPES[shape], seed_of(shape, text)).changes(count)
+    query = follow(text, SHAPES[shape], changes, size, forwards=False)
+    assert query.state()["followed"] == "columns", query.state()["by_objects"]
 
 
 @pytest.mark.parametrize("text", OPERATORS)
