@@ -60,10 +60,10 @@ def follow(text: str, shape: str, size: int, count: int, seed: int = 1) -> Conti
     for number, half in enumerate((first, second)):
         if number:
             document.apply(after)
-            emitted = query.feed(after, "s")
-            assert not emitted or query.state()["followed"] == "objects"  # by another plan
-            for change in emitted:
-                display.apply(change)
+            anew = query.feed(after, "s")
+            assert not anew or query.state()["followed"] == "objects"  # by another plan
+            for emitted in anew:
+                display.apply(emitted)
         for begin in range(0, len(half), size):
             some = half[begin : begin + size]
             for change in some:
