@@ -1,0 +1,210 @@
+"""Packed files that can be entered: the blocks of bz2, the members of gz and the frames of zstd, each by itself.
+
+A *piece* can be unpacked without what comes before it. Where one begins is marked by some bytes, or bits, that may come
+up by chance: a reader that enters a file *somewhere* guesses that it stands before a piece. Whoever shares a file out
+finds out whether all guesses were right: what one reader stops at must be where the next has begun, and the sums of all
+pieces must agree.
+
+Places are bits of the file; 0 is where the first piece begins.
+
+>>> import gzip, io
+>>> first, second = gzip.compress(b"<a>"), gzip.compress(b"</a>")
+>>> file = io.BytesIO(first + second)
+>>> gz = packing_of(first)
+>>> [(piece.begin // 8, piece.data) for piece in gz.pieces(file, 0, len(first + second), 100)] == [
+...     (0, b"<a>"), (len(first), b"</a>")]
+True
+>>> list(gz.begins(file, 8, 8 * len(first + second))) == [8 * len(first)]
+True
+>>> gz.opened(file, 8 * len(first), len(first + second)).read()
+b'</a>'
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO, Final
+
+_READ: Final = 1 << 20
+_GZIP: Final = re.compile(rb"\x1f\x8b\x08[\x00-\x1f].{4}[\x00\x02\x04][\x00-\x0d\xff]", re.DOTALL)
+"""A method, flags, a time, and which of the known programs has written it, and how."""
+_ZSTD: Final = re.compile(rb"\x28\xb5\x2f\xfd")
+_LONGEST: Final = 10  # bytes of a mark
+
+
+class TooLong(Exception):
+    """A piece holds more than is to be held in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What lies between two places of a file, unpacked."""
+
+    begin: int
+    end: int
+    data: bytes
+    sums: tuple[int, ...] = ()
+    """What tells whether pieces belong together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """How files of a kind are entered."""
+
+    name: str
+    piece: str
+    """What its pieces are called."""
+    begins: Callable[[BinaryIO, int, int], Iterator[int]]
+    """The places between two where a piece may begin."""
+    pieces: Callable[[BinaryIO, int, int, int], Iterator[Piece]]
+    """The pieces of a file from a place on; the size of the file; :class:`TooLong` where one holds more than so many
+    bytes."""
+    opened: Callable[[BinaryIO, int, int], BinaryIO]
+    """All that follows from a place on, to be read; the size of the file."""
+    agree: Callable[[Sequence[int]], bool]
+    """Whether the sums of all pieces are those of the file."""
+
+
+def packing_of(head: bytes) -> Packing | None:
+    """How a file that begins so is entered; None if it cannot be."""
+    if head.startswith(b"BZh"):
+        from xstreamcast.scan import blocks
+
+        return Packing("bz2", "block", blocks.begins, blocks.pieces, blocks.opened, blocks.agree)
+    if head.startswith(b"\x1f\x8b"):
+        return _GZ
+    return _ZST if head.startswith(b"\x28\xb5\x2f\xfd") else None
+
+
+def _marked(mark: re.Pattern[bytes]) -> Callable[[BinaryIO, int, int], Iterator[int]]:
+    """Where a mark of whole bytes lies."""
+
+    def begins(file: BinaryIO, begin: int, end: int) -> Iterator[int]:
+        at, last = -(-begin // 8), -(-end // 8)
+        file.seek(at)
+        data = b""
+        while at < last and (read := file.read(_READ)):
+            data += read
+            for found in mark.finditer(data):
+                if at + found.start() < last:
+                    yield 8 * (at + found.start())
+            # A mark that is only half there is looked for again.
+            past = max(len(data) - _LONGEST + 1, 0)
+            done = max([found.end() for found in mark.finditer(data)], default=0)
+            at += max(past, done)
+            data = data[max(past, done) :]
+
+    return begins
+
+
+# ------------------------------------------------------------------------------------------------- members of gz
+
+
+def _members(file: BinaryIO, at: int, size: int, most: int) -> Iterator[Piece]:
+    begin = read = at // 8
+    file.seek(begin)
+    left = b""
+    while begin < size:
+        member = zlib.decompressobj(wbits=31)
+        parts: list[bytes] = []
+        room = most + 1
+        while not member.eof:
+            if not left:
+                left = file.read(_READ)
+                read += len(left)
+            if not left:
+                raise EOFError("Compressed file ended before the end-of-stream marker was reached")
+            parts.append(member.decompress(left, room))
+            room -= len(parts[-1])
+            left = member.unconsumed_tail
+            if room <= 0:
+                raise TooLong
+        left = member.unused_data.lstrip(b"\0")
+        while not left and (more := file.read(_READ)):
+            read += len(more)
+            left = more.lstrip(b"\0")
+        end = read - len(left)
+        yield Piece(8 * begin, 8 * end, b"".join(parts))
+        begin = end
+
+
+def _gz_opened(file: BinaryIO, at: int, size: int) -> BinaryIO:
+    from xstreamcast.scan.encoding import gz_reader
+
+    file.seek(at // 8)
+    return gz_reader(file)
+
+
+# -------------------------------------------------------------------------------------------------- frames of zstd
+
+
+def _frames(file: BinaryIO, at: int, size: int, most: int) -> Iterator[Piece]:
+    from io import BytesIO
+
+    from xstreamcast.scan.encoding import zstd_reader
+
+    begin = at // 8
+    while begin < size:
+        end = _frame_end(file, begin, most)
+        file.seek(begin)
+        with zstd_reader(BytesIO(file.read(end - begin))) as reader:
+            data = reader.read(most + 1)
+        if len(data) > most:
+            raise TooLong
+        yield Piece(8 * begin, 8 * end, data)
+        begin = end
+
+
+def _frame_end(file: BinaryIO, begin: int, most: int) -> int:
+    """Where a frame ends, by the sizes of its blocks (RFC 8878, 3.1.1); one may be skippable."""
+    at = begin
+
+    def take(count: int) -> int:
+        nonlocal at
+        file.seek(at)
+        data = file.read(count)
+        if len(data) < count:
+            raise EOFError("Compressed file ended before the end of a frame was reached")
+        at += count
+        return int.from_bytes(data, "little")
+
+    magic = take(4)
+    if magic >> 4 == 0x184D2A5:
+        return take(4) + at
+    if magic != 0xFD2FB528:
+        raise OSError("Invalid data stream")
+    descriptor = take(1)
+    single = descriptor >> 5 & 1
+    content = (single, 2, 4, 8)[descriptor >> 6]
+    at += (1 - single) + (0, 1, 2, 4)[descriptor & 3] + content
+    last = 0
+    while not last:
+        header = take(3)
+        last, kind, size = header & 1, header >> 1 & 3, header >> 3
+        if kind == 3:
+            raise OSError("Invalid data stream")
+        at += 1 if kind == 1 else size
+        if at - begin > most:
+            raise TooLong
+    return at + 4 * (descriptor >> 2 & 1)
+
+
+def _zstd_opened(file: BinaryIO, at: int, size: int) -> BinaryIO:
+    from io import BufferedReader
+
+    from xstreamcast.scan.encoding import Borrowed, zstd_reader
+
+    file.seek(at // 8)
+    return zstd_reader(BufferedReader(Borrowed(file)))  # a reader of zstd that goes closes what it reads
+
+
+def _no_sums(sums: Sequence[int]) -> bool:
+    """Each piece has a sum of its own, which is looked at where it is unpacked."""
+    return not sums
+
+
+_GZ: Final = Packing("gz", "member", _marked(_GZIP), _members, _gz_opened, _no_sums)
+_ZST: Final = Packing("zstd", "frame", _marked(_ZSTD), _frames, _zstd_opened, _no_sums)
