@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from local_frames import LocalSpark
 from rest_samples import NASTY, document_of, said, site
+from test_rest_commands import ran
 from test_rest_splits import rows
 
 from xstreamcast.errors import XStreamError
@@ -23,6 +24,7 @@ from xstreamcast.spark.rest import packed
 from xstreamcast.spark.rest.at_rest import prepare
 from xstreamcast.spark.rest.at_rest import query as spread
 from xstreamcast.spark.rest.indexing import Workforce, alone, forget_seams, planned, summary_of
+from xstreamcast.spark.rest.shares import documents, shares
 
 TEXT = NASTY.encode()
 ONE = Workforce(2, lambda stretches: [summary_of(each) for each in stretches])
@@ -180,6 +182,27 @@ def test_tasks_of_spark_read_a_packed_document(spark: Any, tmp_path: Path, kind:
     found = [(row.id, row.offset) for row in named.collect()]
     assert [id for id, _ in found] == query("//person/string(@id)", context=site()).to_list()
     assert all(site()[at:].startswith(b'<person id="%s"' % id.encode()) for id, at in found)
+
+
+def test_explain_says_how_many_tasks_read_a_file_and_why_it_is_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"one.xml.gz": PACKINGS["gz"](site()), "many.xml.gz": in_pieces("gz", site(), 20_000),
+             "wide.xml": site().decode().encode("utf-16"), "plain.xml": site(), "small.xml": b"<r/>"}  # fmt: skip
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    told = dict(line.strip().split("  ") for line in [*shares(documents(str(tmp_path)), 50_000, ONE)][1:])
+    assert told["one.xml.gz"] == "1 task: it is one member of gz, which one task unpacks from its beginning"
+    assert told["wide.xml"].startswith("1 task: it is in another encoding")
+    assert told["small.xml"].startswith("1 task: it is not larger than what one task reads")
+    for name in ("many.xml.gz", "plain.xml"):
+        tasks = planned(documents(str(tmp_path)), 50_000, ONE)
+        count = sum(part.document.path.endswith(name) for task in tasks for part in task)
+        assert told[name] == f"{count} tasks"
+        assert count > 3
+    assert ran("explain", "count(//a)", "--engine", "spark", "--context", str(tmp_path / "one.xml.gz")) == 0
+    assert "the driver answers at once, without a job" in capsys.readouterr().out
+    forget_seams()
 
 
 def test_all_of_a_workforce_unpacks(tmp_path: Path) -> None:

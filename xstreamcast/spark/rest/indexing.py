@@ -21,7 +21,7 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.spark.connect import is_connect, parallelism
 from xstreamcast.spark.rest.files import Document
 from xstreamcast.spark.rest.frames import PACKED, one_row, over_tasks
-from xstreamcast.spark.rest.packed import SMALL, TIMES, Cut, Stretch, cut, is_packed
+from xstreamcast.spark.rest.packed import ODD, SMALL, TIMES, Cut, Stretch, cut, is_packed
 from xstreamcast.spark.rest.ranges import Range, ranges_of
 from xstreamcast.spark.rest.seams import HEAD, Seam, combined, splittable, summarise
 from xstreamcast.spark.transport import dumps, loads
@@ -202,10 +202,8 @@ def planned(
     ``cut``: else documents stay whole. Without ``step``, so that each of the workforce has as much to do.
     """
     workforce = workforce or alone()
-    wanted = step
+    wanted = _wanted(documents, step, workforce)
     step = step or workforce.step(sum(document.size for document in documents))
-    if len(documents) > 1:
-        wanted = step
     tasks: list[list[Range]] = []
     room = 0
     for document in documents:
@@ -220,3 +218,16 @@ def planned(
             tasks.append(parts)
             room = step - document.size
     return tasks
+
+
+def _wanted(documents: Sequence[Document], step: int | None, workforce: Workforce) -> int | None:
+    """How many bytes a range has; None: of a document that is alone, as many as for each of the workforce."""
+    if step or len(documents) == 1:
+        return step
+    return workforce.step(sum(document.size for document in documents))
+
+
+def why_whole(documents: Sequence[Document], document: Document, step: int | None, workforce: Workforce) -> str:
+    """Why one task reads all of a document, which is one of some."""
+    told = _seams_of(document, _wanted(documents, step, workforce), workforce)[1]
+    return told if isinstance(told, str) and told else ODD

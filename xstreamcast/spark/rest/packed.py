@@ -28,6 +28,7 @@ _SAMPLE: Final = 1 << 16  # bytes of a file that tell about how much larger it i
 _SLACK: Final = 1 << 16
 _MAGIC: Final = 8
 SMALL: Final = "it is not larger than what one task reads"
+ODD: Final = "it is in another encoding, has a DTD of its own, or is several documents"
 TIMES: Final = 32
 """Plain XML is not more than so many times as large as when it is packed: else more is read by a task than could be."""
 _DAMAGE: Final = (OSError, EOFError, ValueError, zlib.error)
@@ -147,7 +148,7 @@ def cut(document: Document, step_of: Callable[[int], int], unpack: Mapping) -> C
         except (*_DAMAGE, XStreamError):
             return "it cannot be read to its end"  # whoever reads it tells what is wrong
     if root is None:
-        return "it is in another encoding, or has a DTD of its own"
+        return ODD
     if first.end == 8 * stored and first.pieces < 2:
         return one
     about = first.size * 8 * stored // max(first.end, 1)
