@@ -63,6 +63,23 @@ def test_no_record_is_lost_or_doubled_wherever_pieces_end(tmp_path: Path, kind: 
     forget_seams()
 
 
+def skipped(kind: int, content: bytes) -> bytes:
+    return (0x184D2A50 + kind).to_bytes(4, "little") + len(content).to_bytes(4, "little") + content
+
+
+def test_frames_that_are_skipped_are_no_pieces(tmp_path: Path) -> None:
+    frames = [zstd(TEXT[at : at + 200]) for at in range(0, len(TEXT), 200)]
+    parallel = b"".join(skipped(0, len(each).to_bytes(4, "little")) + each for each in frames)  # as pzstd writes
+    seekable = b"".join(frames) + skipped(14, b"a table of the frames")
+    whole = rows(document_of(tmp_path, TEXT, "plain.xml"), len(TEXT))
+    for data in (parallel, seekable):
+        document = document_of(tmp_path, data, "packed.xml.zst")
+        assert query("count(//*:r)", context=document.path).one() == 12
+        assert len(planned([document], 1)) >= 3
+        assert rows(document, 1) == whole
+        forget_seams()
+
+
 @packings
 def test_a_task_unpacks_what_is_its_own(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     document = document_of(tmp_path, in_pieces(kind, site(), 20_000), "auction.xml")

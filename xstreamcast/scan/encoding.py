@@ -63,6 +63,7 @@ _COMPRESSED: Final[tuple[tuple[bytes, Callable[[BinaryIO], BinaryIO]], ...]] = (
     (b"BZh", _bz2),
     (b"\xfd7zXZ\x00", _xz),
     (b"\x28\xb5\x2f\xfd", zstd_reader),
+    (b"\x50\x2a\x4d\x18", zstd_reader),  # as pzstd begins: with a frame to be skipped
 )
 PACKED: Final = tuple(magic for magic, _ in _COMPRESSED)
 """How gz, bz2, xz and zstd files begin."""

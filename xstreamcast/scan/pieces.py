@@ -76,7 +76,7 @@ def packing_of(head: bytes) -> Packing | None:
         return Packing("bz2", "block", blocks.begins, blocks.pieces, blocks.opened, blocks.agree)
     if head.startswith(b"\x1f\x8b"):
         return _GZ
-    return _ZST if head.startswith(b"\x28\xb5\x2f\xfd") else None
+    return _ZST if head.startswith((b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18")) else None
 
 
 def _marked(mark: re.Pattern[bytes]) -> Callable[[BinaryIO, int, int], Iterator[int]]:
@@ -148,7 +148,8 @@ def _frames(file: BinaryIO, at: int, size: int, most: int) -> Iterator[Piece]:
 
     begin = at // 8
     while begin < size:
-        end = _frame_end(file, begin, most)
+        end = _frame_end(file, _skipped(file, begin, size), most)
+        end = _skipped(file, end, size)  # what is skipped belongs to the frame before, as no piece begins there
         file.seek(begin)
         with zstd_reader(BytesIO(file.read(end - begin))) as reader:
             data = reader.read(most + 1)
@@ -158,8 +159,19 @@ def _frames(file: BinaryIO, at: int, size: int, most: int) -> Iterator[Piece]:
         begin = end
 
 
+def _skipped(file: BinaryIO, at: int, size: int) -> int:
+    """What follows frames that are skipped: pzstd writes one before each frame, the seekable format one at the end."""
+    while at < size:
+        file.seek(at)
+        head = file.read(8)
+        if int.from_bytes(head[:4], "little") >> 4 != 0x184D2A5:
+            break
+        at = min(at + 8 + int.from_bytes(head[4:], "little"), size)
+    return at
+
+
 def _frame_end(file: BinaryIO, begin: int, most: int) -> int:
-    """Where a frame ends, by the sizes of its blocks (RFC 8878, 3.1.1); one may be skippable."""
+    """Where a frame ends, by the sizes of its blocks (RFC 8878, 3.1.1)."""
     at = begin
 
     def take(count: int) -> int:
@@ -171,10 +183,7 @@ def _frame_end(file: BinaryIO, begin: int, most: int) -> int:
         at += count
         return int.from_bytes(data, "little")
 
-    magic = take(4)
-    if magic >> 4 == 0x184D2A5:
-        return take(4) + at
-    if magic != 0xFD2FB528:
+    if take(4) != 0xFD2FB528:
         raise OSError("Invalid data stream")
     descriptor = take(1)
     single = descriptor >> 5 & 1
