@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,13 @@ def zstd(data: bytes) -> bytes:
     return made
 
 
+def flushed(data: bytes, size: int = 1 << 14, how: int = zlib.Z_FULL_FLUSH) -> bytes:
+    """One member of gz, flushed every so many bytes."""
+    made = zlib.compressobj(6, wbits=31)
+    parts = [made.compress(data[at : at + size]) + made.flush(how) for at in range(0, len(data), size)]
+    return b"".join(parts) + made.flush()
+
+
 PACKINGS: dict[str, Callable[[bytes], bytes]] = {
     "gz": lambda data: gzip.compress(data, 1, mtime=0),
     "bz2": lambda data: bz2.compress(data, 1),
@@ -60,6 +68,26 @@ def test_no_record_is_lost_or_doubled_wherever_pieces_end(tmp_path: Path, kind: 
         assert rows(document, step) == whole, step
         counts.append(len(planned([document], step)))
     assert counts[0] >= counts[1] >= counts[2] >= 3
+    forget_seams()
+
+
+def test_a_member_that_begins_anew_now_and_then_is_cut_there(tmp_path: Path) -> None:
+    for size in (60, 300):
+        document = document_of(tmp_path, flushed(TEXT, size), "packed.xml.gz")
+        assert rows(document, 1) == rows(document_of(tmp_path, TEXT, "plain.xml"), len(TEXT))
+        assert len(planned([document], 1)) >= 3
+    data = flushed(site())
+    assert len(planned([document_of(tmp_path, data, "a.xml.gz")], 30_000)) > 4
+    # Where it is flushed and goes on with what it knows, there is one beginning.
+    known = document_of(tmp_path, flushed(site(), how=zlib.Z_SYNC_FLUSH), "b.xml.gz")
+    assert "one member" in str(packed.cut(known, lambda _: 30_000, ONE.walk))
+    # The sum of the member is that of its pieces, put together.
+    wrong = bytearray(data)
+    wrong[-6] ^= 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packed, "HEAD", 1000)
+        document = document_of(tmp_path, bytes(wrong), "c.xml.gz")
+        assert "cannot be told apart" in str(packed.cut(document, lambda _: 30_000, ONE.walk))
     forget_seams()
 
 

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, Final, cast
 
 import numpy as np
 
-from xstreamcast.scan.pieces import Piece
+from xstreamcast.scan.pieces import Following, Piece
 
 _BLOCK: Final = 0x314159265359
 _END: Final = 0x177245385090
@@ -196,29 +196,7 @@ def opened(file: BinaryIO, at: int, size: int) -> BinaryIO:
     if at == 0:
         file.seek(0)
         return cast(BinaryIO, bz2.BZ2File(file))
-    return io.BufferedReader(_Following(pieces(file, at, size, 0)))
-
-
-class _Following(io.RawIOBase):
-    """The content of pieces as a file."""
-
-    def __init__(self, found: Iterator[Piece]) -> None:
-        self._found = found
-        self._left = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._left:
-            piece = next(self._found, None)
-            if piece is None:
-                return 0
-            self._left = memoryview(piece.data)
-        size = min(len(buffer), len(self._left))
-        buffer[:size] = self._left[:size]
-        self._left = self._left[size:]
-        return size
+    return io.BufferedReader(Following(pieces(file, at, size, 0)))
 
 
 # ------------------------------------------------------------------------------------------------------- marks

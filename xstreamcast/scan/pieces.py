@@ -1,4 +1,4 @@
-"""Packed files that can be entered: the blocks of bz2, the members of gz and the frames of zstd, each by itself.
+"""Packed files that can be entered: the blocks of bz2, the members of gz and parts of these, the frames of zstd.
 
 A *piece* can be unpacked without what comes before it. Where one begins is marked by some bytes, or bits, that may come
 up by chance: a reader that enters a file *somewhere* guesses that it stands before a piece. Whoever shares a file out
@@ -22,17 +22,14 @@ b'</a>'
 
 from __future__ import annotations
 
+import io
 import re
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 _READ: Final = 1 << 20
-_GZIP: Final = re.compile(rb"\x1f\x8b\x08[\x00-\x1f].{4}[\x00\x02\x04][\x00-\x0d\xff]", re.DOTALL)
-"""A method, flags, a time, and which of the known programs has written it, and how."""
 _ZSTD: Final = re.compile(rb"\x28\xb5\x2f\xfd")
-_LONGEST: Final = 10  # bytes of a mark
 
 
 class TooLong(Exception):
@@ -68,6 +65,28 @@ class Packing:
     """Whether the sums of all pieces are those of the file."""
 
 
+class Following(io.RawIOBase):
+    """The content of pieces as a file."""
+
+    def __init__(self, found: Iterator[Piece]) -> None:
+        self._found = found
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left:
+            piece = next(self._found, None)
+            if piece is None:
+                return 0
+            self._left = memoryview(piece.data)
+        size = min(len(buffer), len(self._left))
+        buffer[:size] = self._left[:size]
+        self._left = self._left[size:]
+        return size
+
+
 def packing_of(head: bytes) -> Packing | None:
     """How a file that begins so is entered; None if it cannot be."""
     if head.startswith(b"BZh"):
@@ -75,75 +94,29 @@ def packing_of(head: bytes) -> Packing | None:
 
         return Packing("bz2", "block", blocks.begins, blocks.pieces, blocks.opened, blocks.agree)
     if head.startswith(b"\x1f\x8b"):
-        return _GZ
+        from xstreamcast.scan import flushed
+
+        return Packing("gz", "member", flushed.begins, flushed.members, flushed.opened, flushed.agree)
     return _ZST if head.startswith((b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18")) else None
-
-
-def _marked(mark: re.Pattern[bytes]) -> Callable[[BinaryIO, int, int], Iterator[int]]:
-    """Where a mark of whole bytes lies."""
-
-    def begins(file: BinaryIO, begin: int, end: int) -> Iterator[int]:
-        at, last = -(-begin // 8), -(-end // 8)
-        file.seek(at)
-        data = b""
-        while at < last and (read := file.read(_READ)):
-            data += read
-            for found in mark.finditer(data):
-                if at + found.start() < last:
-                    yield 8 * (at + found.start())
-            # A mark that is only half there is looked for again.
-            past = max(len(data) - _LONGEST + 1, 0)
-            done = max([found.end() for found in mark.finditer(data)], default=0)
-            at += max(past, done)
-            data = data[max(past, done) :]
-
-    return begins
-
-
-# ------------------------------------------------------------------------------------------------- members of gz
-
-
-def _members(file: BinaryIO, at: int, size: int, most: int) -> Iterator[Piece]:
-    begin = read = at // 8
-    file.seek(begin)
-    left = b""
-    while begin < size:
-        member = zlib.decompressobj(wbits=31)
-        parts: list[bytes] = []
-        room = most + 1
-        while not member.eof:
-            if not left:
-                left = file.read(_READ)
-                read += len(left)
-            if not left:
-                raise EOFError("Compressed file ended before the end-of-stream marker was reached")
-            parts.append(member.decompress(left, room))
-            room -= len(parts[-1])
-            left = member.unconsumed_tail
-            if room <= 0:
-                raise TooLong
-        left = member.unused_data.lstrip(b"\0")
-        while not left and (more := file.read(_READ)):
-            read += len(more)
-            left = more.lstrip(b"\0")
-        end = read - len(left)
-        yield Piece(8 * begin, 8 * end, b"".join(parts))
-        begin = end
-
-
-def _gz_opened(file: BinaryIO, at: int, size: int) -> BinaryIO:
-    from xstreamcast.scan.encoding import gz_reader
-
-    file.seek(at // 8)
-    return gz_reader(file)
 
 
 # -------------------------------------------------------------------------------------------------- frames of zstd
 
 
-def _frames(file: BinaryIO, at: int, size: int, most: int) -> Iterator[Piece]:
-    from io import BytesIO
+def _frame_begins(file: BinaryIO, begin: int, end: int) -> Iterator[int]:
+    at, last = -(-begin // 8), -(-end // 8)
+    file.seek(at)
+    data = b""
+    while at < last and (read := file.read(_READ)):
+        data += read
+        for found in _ZSTD.finditer(data):
+            if at + found.start() < last:
+                yield 8 * (at + found.start())
+        done = max(len(data) - 3, 0)  # a mark that is only half there is looked for again
+        at, data = at + done, data[done:]
 
+
+def _frames(file: BinaryIO, at: int, size: int, most: int) -> Iterator[Piece]:
     from xstreamcast.scan.encoding import zstd_reader
 
     begin = at // 8
@@ -151,7 +124,7 @@ def _frames(file: BinaryIO, at: int, size: int, most: int) -> Iterator[Piece]:
         end = _frame_end(file, _skipped(file, begin, size), most)
         end = _skipped(file, end, size)  # what is skipped belongs to the frame before, as no piece begins there
         file.seek(begin)
-        with zstd_reader(BytesIO(file.read(end - begin))) as reader:
+        with zstd_reader(io.BytesIO(file.read(end - begin))) as reader:
             data = reader.read(most + 1)
         if len(data) > most:
             raise TooLong
@@ -202,12 +175,10 @@ def _frame_end(file: BinaryIO, begin: int, most: int) -> int:
 
 
 def _zstd_opened(file: BinaryIO, at: int, size: int) -> BinaryIO:
-    from io import BufferedReader
-
     from xstreamcast.scan.encoding import Borrowed, zstd_reader
 
     file.seek(at // 8)
-    return zstd_reader(BufferedReader(Borrowed(file)))  # a reader of zstd that goes closes what it reads
+    return zstd_reader(io.BufferedReader(Borrowed(file)))  # a reader of zstd that goes closes what it reads
 
 
 def _no_sums(sums: Sequence[int]) -> bool:
@@ -215,5 +186,4 @@ def _no_sums(sums: Sequence[int]) -> bool:
     return not sums
 
 
-_GZ: Final = Packing("gz", "member", _marked(_GZIP), _members, _gz_opened, _no_sums)
-_ZST: Final = Packing("zstd", "frame", _marked(_ZSTD), _frames, _zstd_opened, _no_sums)
+_ZST: Final = Packing("zstd", "frame", _frame_begins, _frames, _zstd_opened, _no_sums)
