@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import tarfile
 import zipfile
@@ -33,11 +34,13 @@ def archive(folder: Path, name: str) -> Path:
             for member, data in MEMBERS.items():
                 zipped.writestr(member, data)
         return path
-    with tarfile.open(path, f"w:{name[6:]}") as tar:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as tar:
         for member, data in MEMBERS.items():
             info = tarfile.TarInfo(member)
             info.size = len(data)
             tar.addfile(info, io.BytesIO(data))
+    path.write_bytes(gzip.compress(made.getvalue()) if name.endswith("gz") else made.getvalue())
     return path
 
 

@@ -33,6 +33,7 @@ _LONGEST: Final = 10  # bytes of a mark
 _WINDOW: Final = 1 << 15
 _PROOF: Final = 1 << 16  # packed bytes that are looked at for it
 _TRAILER: Final = 8
+_HEAD: Final = 1 << 12  # bytes: longer names and comments are not read
 _END: Final = -1
 _MOST: Final = 1100  # deflate makes nothing smaller than by that
 _POLYNOMIAL: Final = 0xEDB88320
@@ -85,7 +86,7 @@ def members(file: BinaryIO, at: int, size: int, most: int) -> Iterator[Piece]:
 def _header(file: BinaryIO, begin: int) -> int:
     """Bytes of the header of a member (RFC 1952, 2.3)."""
     file.seek(begin)
-    head = file.read(_PROOF)
+    head = file.read(_HEAD)
     if len(head) < 10 or head[:3] != b"\x1f\x8b\x08":
         raise OSError("Not a gzipped file")
     flags, at = head[3], 10
@@ -105,9 +106,11 @@ def _piece(file: BinaryIO, begin: int, start: int, size: int, most: int) -> tupl
     sums: list[int] = []
     at = start
     tail = b""  # the last bytes before ``at``
+    amount = _PROOF  # most members are short
     while True:
         file.seek(at)
-        read = file.read(_READ)
+        read = file.read(amount)
+        amount = min(2 * amount, _READ)
         if not read:
             raise EOFError("Compressed file ended before the end-of-stream marker was reached")
         cut = _cut(file, tail, read, at)
@@ -155,7 +158,7 @@ def _padded(file: BinaryIO, at: int, size: int) -> int:
     """What follows zeros, which may stand behind a member."""
     while at < size:
         file.seek(at)
-        read = file.read(_PROOF)
+        read = file.read(_HEAD)
         left = read.lstrip(b"\0")
         if left:
             return at + len(read) - len(left)
