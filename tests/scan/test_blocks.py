@@ -76,6 +76,17 @@ def test_a_mark_that_came_up_by_chance_is_passed_over(monkeypatch: pytest.Monkey
     assert ParallelBz2(io.BytesIO(packed), 2).read() == noise(250_000)
 
 
+def test_no_mark_is_lost_or_found_twice_wherever_reading_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    contents = [noise(700, seed) for seed in range(3)]
+    packed = b"".join(map(bz2.compress, contents))
+    for size in range(60, 200, 3):
+        monkeypatch.setattr(blocks, "_PIECE", size)
+        assert ParallelBz2(io.BytesIO(packed), 1).read() == b"".join(contents)
+        pieces = list(blocks.pieces(io.BytesIO(packed), 0, len(packed), 0))
+        assert [piece.data for piece in pieces] == contents
+        assert [*blocks.begins(io.BytesIO(packed), 8 * 40, 8 * len(packed))] == [each.begin for each in pieces[1:]]
+
+
 def test_a_query_unpacks_by_as_many_threads_as_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "dump.xml.bz2"
     values = b"".join(b"<v n='%d'>%d</v>" % (number % 97, number) for number in range(400_000))

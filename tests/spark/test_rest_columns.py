@@ -230,3 +230,42 @@ def test_options_that_would_be_ignored_or_are_not_understood_are_refused(
     with pytest.raises(XStreamError) as caught:
         ColumnReader({"path": document.path, **options}, None, None)
     assert caught.value.code == "XSC0065"
+
+
+WHERE = {
+    "@no >= 2": ["2", "3"],
+    "price > 2.9": ["1", "2"],
+    "what = 'tea' and ../@date": ["1"],
+    "not(ok)": ["3"],
+    "@m:cur": ["1"],
+    "count(price) = 1": ["2"],
+    "1": ["1", "2", "3"],
+    "@no = 'none'": [],
+}
+
+
+@pytest.mark.parametrize(("where", "expected"), WHERE.items(), ids=WHERE)
+def test_elements_that_fail_a_condition_are_no_rows(tmp_path: Path, where: str, expected: list[str]) -> None:
+    document = document_of(tmp_path, SHOP)
+    given = {"path": document.path, "record": "//sale", "columns": '{"c": "@no as xs:string"}', "where": where,
+             "namespaces": '{"m": "urn:m"}', "partitionBytes": "60", "xml": "true", "offset": "true"}  # fmt: skip
+    made = ColumnReader(given, None, None)
+    batches = [batch for partition in made.partitions() for batch in made.read(partition)]
+    assert sum(batch.num_rows for batch in batches) == len(expected), "no more rows are made"
+    found = [row for batch in batches for row in batch.to_pylist()]
+    assert [row["c"] for row in found] == expected
+    for row in found:
+        assert row["xml"].startswith(f'<sale no="{row["c"]}"')
+        assert SHOP.encode()[row["offset"] :].startswith(row["xml"].encode())
+
+
+def test_of_elements_that_fail_a_condition_columns_are_not_looked_at(tmp_path: Path) -> None:
+    with pytest.raises(XStreamError, match="FORG0001"):
+        column(tmp_path, "what as xs:integer")
+    assert column(tmp_path, "what as xs:integer", where="not(what)") == [None]
+
+
+@pytest.mark.parametrize(("where", "code"), [("//sale", "XSC0065"), ("following::a", "XSC0065"), ("1 +", "XPST0003")])
+def test_a_condition_is_about_the_element(tmp_path: Path, where: str, code: str) -> None:
+    with pytest.raises(XStreamError, match=code):
+        column(tmp_path, "@no", where=where)

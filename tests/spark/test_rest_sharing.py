@@ -97,7 +97,7 @@ def test_small_documents_share_a_task(tmp_path: Path) -> None:
 def test_seams_that_are_known_are_not_looked_for_again(tmp_path: Path) -> None:
     asked: list[Document] = []
 
-    def walk(stretches: Sequence[tuple[Document, int, int]]) -> list[Any]:
+    def walk(stretches: Sequence[Any]) -> list[Any]:
         asked.extend(document for document, _, _ in stretches)
         return [summary_of(each) for each in stretches]
 

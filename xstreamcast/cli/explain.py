@@ -32,6 +32,10 @@ def explain_command(
     engine: Annotated[
         str, Option(metavar="ENGINE", help="embedded, or spark: adds the stages and what runs in each.")
     ] = "embedded",
+    context: Annotated[
+        list[str] | None,
+        Option(metavar="FILE", help="With --engine spark: how many tasks would read it, and why it is one."),
+    ] = None,
 ) -> None:
     """Say how a query will be run: in how many passes, what is kept at any moment, and what blocks.
 
@@ -43,6 +47,8 @@ def explain_command(
       xcast explain 'for $b in //book where $b/price < 30 return $b/title'
 
       xcast explain -f report.xq --structure auction.tags
+
+      xcast explain -f report.xq --engine spark --context auction.xml.gz
 
       xcast explain -f report.xq --svg > report.svg
 
@@ -61,6 +67,8 @@ def explain_command(
         raise WrongCall(f"--emit is one of {', '.join(get_args(Emission))}")
     if engine not in ("embedded", "spark"):
         raise WrongCall("--engine is one of embedded, spark")
+    if context and engine != "spark":
+        raise WrongCall("--context belongs to --engine spark")
     if dot and svg:
         raise WrongCall("--dot and --svg are two pictures: give one of them")
     text = read_query(file) if file is not None else query or ""
@@ -80,3 +88,7 @@ def explain_command(
         from xstreamcast.spark.stages import stage_lines
 
         print("\n" + "\n".join(stage_lines(explanation)))
+        if context:
+            from xstreamcast.spark.rest.shares import documents, shares
+
+            print("\n" + "\n".join(shares(documents(context))))

@@ -16,12 +16,14 @@ from __future__ import annotations
 import bz2
 import io
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, cast
 
 import numpy as np
+
+from xstreamcast.scan.pieces import Following, Piece
 
 _BLOCK: Final = 0x314159265359
 _END: Final = 0x177245385090
@@ -55,6 +57,12 @@ class _Block:
         except (OSError, ValueError):
             return None
 
+    def joined(self, further: _Block | int | None) -> _Block:
+        """A block that goes on beyond a mark that was none."""
+        if not isinstance(further, _Block):
+            raise OSError("Invalid data stream")
+        return _Block(self.bits << further.size | further.bits, self.size + further.size, self.begins)
+
 
 class ParallelBz2(io.RawIOBase):
     """Reads what a bz2 file holds. Memory: twice as many blocks as there are threads."""
@@ -63,7 +71,7 @@ class ParallelBz2(io.RawIOBase):
         self._file, self._threads = file, threads
         self._pool = ThreadPoolExecutor(threads)
         self._waiting: deque[tuple[_Block | int, Future[bytes | None] | None]] = deque()
-        self._marks = self._found()
+        self._marks = _found(file)
         self._check = 0  # the sum of the blocks of a stream so far
         self._left = memoryview(b"")
 
@@ -106,57 +114,137 @@ class ParallelBz2(io.RawIOBase):
         for _ in range(_CHANCES):
             if data is not None:
                 break
-            found, data = self._joined(found)
+            self._fill()
+            found = found.joined(self._waiting.popleft()[0] if self._waiting else None)
+            data = found.unpacked()
         if data is None:
             raise OSError("Invalid data stream")
-        self._check = ((self._check << 1 | self._check >> 31) & 0xFFFFFFFF) ^ found.sum
+        self._check = _added(self._check, found.sum)
         return data
 
-    def _joined(self, found: _Block) -> tuple[_Block, bytes | None]:
-        """A block that goes on beyond a mark that was none."""
-        self._fill()
-        if not self._waiting or not isinstance(self._waiting[0][0], _Block):
+
+# ------------------------------------------------------------------------------------------------------ pieces
+
+
+def pieces(file: BinaryIO, at: int, size: int, most: int) -> Iterator[Piece]:
+    """The blocks of a file of so many bytes, from the one that begins at a bit on; 0 is where the file begins."""
+    file.seek(at // 8)
+    waiting: deque[_Block | int] = deque()
+    marks = _found(file, at)
+
+    def following() -> _Block | int | None:
+        return waiting.popleft() if waiting else next(marks, None)
+
+    before: list[int] = []  # the ends of streams that have no block
+    while (found := following()) is not None:
+        if not isinstance(found, _Block):
+            before.append(-1 - found)
+            continue
+        data = found.unpacked()
+        for _ in range(_CHANCES):
+            if data is not None:
+                break
+            found = found.joined(following())
+            data = found.unpacked()
+        if data is None:
             raise OSError("Invalid data stream")
-        further = self._waiting.popleft()[0]
-        assert isinstance(further, _Block)
-        longer = _Block(found.bits << further.size | further.bits, found.size + further.size, found.begins)
-        return longer, longer.unpacked()
+        sums = [*before, found.sum]
+        before = []
+        while (then := following()) is not None and not isinstance(then, _Block):
+            sums.append(-1 - then)
+        if then is not None:
+            waiting.appendleft(then)
+        end = 8 * size if then is None else then.begins
+        yield Piece(at, end, data, tuple(sums))
+        at = end
 
-    # ------------------------------------------------------------------------------------------------- marks
 
-    def _found(self) -> Iterator[_Block | int]:
-        """The blocks of the file; at the end of each stream the sum that it says its blocks have."""
-        data, base = b"", 0  # what is still needed of the file, and where that begins in it, in bytes
-        looked, begun = 0, -1  # bits before ``looked`` have no mark that is not known; the block that is open
-        ended = False
-        while True:
-            piece = self._file.read(_PIECE)
-            data += piece
-            for at, mark in _marks(data, base, looked, not piece):
-                if ended:
-                    if not data[(at - 32) // 8 - base :].startswith(b"BZh") or (at - 32) % 8:
-                        return  # what stands behind a stream and is none is passed over, as Python's own reader does
-                    ended = False
-                if begun >= 0:
-                    yield _Block(_bits(data, base, begun, at), at - begun, begun)
-                begun = at if mark == _BLOCK else -1
-                if mark == _END:
-                    while len(data) < (at + _MARK + _SUM) // 8 + 1 - base and (more := self._file.read(_PIECE)):
-                        data += more
-                    if len(data) * 8 < at + _MARK + _SUM - 8 * base:
-                        raise EOFError("Compressed file ended before the end-of-stream marker was reached")
-                    yield _bits(data, base, at + _MARK, at + _MARK + _SUM)
-                    ended = True
-            if not piece:
-                if not ended:
+def agree(sums: Sequence[int]) -> bool:
+    """Whether each stream of a file has the sum of its blocks; ``sums`` are those of all pieces."""
+    check = 0
+    for each in sums:
+        if each >= 0:
+            check = _added(check, each)
+        elif check != -1 - each:
+            return False
+        else:
+            check = 0
+    return True
+
+
+def begins(file: BinaryIO, begin: int, end: int) -> Iterator[int]:
+    """The bits between two in which blocks may begin."""
+    data, base = b"", begin // 8
+    file.seek(base)
+    looked = begin
+    while looked < end:
+        piece = file.read(_PIECE)
+        data += piece
+        for at, mark in _marks(data, base, looked, not piece):
+            looked = at + 1
+            if mark == _BLOCK and at < end:
+                yield at
+        if not piece:
+            return
+        looked = max(looked, 8 * (base + len(data)) - _MARK - 8)
+        keep = looked // 8 - base
+        data, base = data[keep:], base + keep
+
+
+def opened(file: BinaryIO, at: int, size: int) -> BinaryIO:
+    """What follows from a block on, to be read."""
+    if at == 0:
+        file.seek(0)
+        return cast(BinaryIO, bz2.BZ2File(file))
+    return io.BufferedReader(Following(pieces(file, at, size, 0)))
+
+
+# ------------------------------------------------------------------------------------------------------- marks
+
+
+def _added(check: int, block: int) -> int:
+    """The sum of some blocks of a stream and one more."""
+    return ((check << 1 | check >> 31) & 0xFFFFFFFF) ^ block
+
+
+def _found(file: BinaryIO, first: int = 0) -> Iterator[_Block | int]:
+    """The blocks of a file; at the end of each stream the sum that it says its blocks have.
+
+    ``first``: the bit where the first may begin; the file is read on from the byte that has it.
+    """
+    data, base = b"", first // 8  # what is still needed of the file, and where that begins in it, in bytes
+    looked, begun = first, -1  # bits before ``looked`` have no mark that is not known; the block that is open
+    ended = False
+    while True:
+        piece = file.read(_PIECE)
+        data += piece
+        known = base + len(data)
+        for at, mark in _marks(data, base, looked, not piece):
+            looked = at + 1
+            if ended:
+                if not data[(at - 32) // 8 - base :].startswith(b"BZh") or (at - 32) % 8:
+                    return  # what stands behind a stream and is none is passed over, as Python's own reader does
+                ended = False
+            if begun >= 0:
+                yield _Block(_bits(data, base, begun, at), at - begun, begun)
+            begun = at if mark == _BLOCK else -1
+            if mark == _END:
+                while len(data) < (at + _MARK + _SUM) // 8 + 1 - base and (more := file.read(_PIECE)):
+                    data += more
+                if len(data) * 8 < at + _MARK + _SUM - 8 * base:
                     raise EOFError("Compressed file ended before the end-of-stream marker was reached")
-                return
-            looked = max(8 * base, 8 * (base + len(data)) - _MARK - 8)
-            keep = min(looked, begun if begun >= 0 else looked) // 8 - 8
-            if len(data) - (max(keep, base) - base) > _LONGEST:
-                raise OSError("Invalid data stream")
-            if keep > base:
-                data, base = data[keep - base :], keep
+                yield _bits(data, base, at + _MARK, at + _MARK + _SUM)
+                ended = True
+        if not piece:
+            if not ended:
+                raise EOFError("Compressed file ended before the end-of-stream marker was reached")
+            return
+        looked = max(looked, 8 * known - _MARK - 8)
+        keep = min(looked, begun if begun >= 0 else looked) // 8 - 8
+        if len(data) - (max(keep, base) - base) > _LONGEST:
+            raise OSError("Invalid data stream")
+        if keep > base:
+            data, base = data[keep - base :], keep
 
 
 def _bits(data: bytes, base: int, begin: int, end: int) -> int:

@@ -29,7 +29,8 @@ PROLOG_LIMIT: Final = 1 << 24
 """How far we look for the root element before deciding whether a DTD stands before it."""
 
 
-def _gz(file: BinaryIO) -> BinaryIO:
+def gz_reader(file: BinaryIO) -> BinaryIO:
+    """What a gz file holds from where it stands."""
     import gzip
 
     return cast(BinaryIO, gzip.GzipFile(fileobj=file))
@@ -47,7 +48,8 @@ def _xz(file: BinaryIO) -> BinaryIO:
     return cast(BinaryIO, lzma.LZMAFile(file))
 
 
-def _zstd(file: BinaryIO) -> BinaryIO:
+def zstd_reader(file: BinaryIO) -> BinaryIO:
+    """What a zstd file holds from where it stands."""
     try:
         import pyarrow as pa
     except ImportError:
@@ -57,10 +59,11 @@ def _zstd(file: BinaryIO) -> BinaryIO:
 
 
 _COMPRESSED: Final[tuple[tuple[bytes, Callable[[BinaryIO], BinaryIO]], ...]] = (
-    (b"\x1f\x8b", _gz),
+    (b"\x1f\x8b", gz_reader),
     (b"BZh", _bz2),
     (b"\xfd7zXZ\x00", _xz),
-    (b"\x28\xb5\x2f\xfd", _zstd),
+    (b"\x28\xb5\x2f\xfd", zstd_reader),
+    (b"\x50\x2a\x4d\x18", zstd_reader),  # as pzstd begins: with a frame to be skipped
 )
 PACKED: Final = tuple(magic for magic, _ in _COMPRESSED)
 """How gz, bz2, xz and zstd files begin."""
@@ -107,7 +110,7 @@ def reported_name(source: Source | bytes, uri: str | None) -> str:
     return uri or ("<input>" if isinstance(source, bytes) else source_name(source))
 
 
-class _Borrowed(io.RawIOBase):
+class Borrowed(io.RawIOBase):
     """A file of the caller's behind a buffer of ours: it stays open when the buffer goes."""
 
     def __init__(self, file: BinaryIO, meter: Meter | None = None) -> None:
@@ -170,7 +173,7 @@ def open_input(source: Source, meter: Meter | None = None, threads: int = 1) -> 
     """
     file = open_file(source) if isinstance(source, str | Path) else source
     own = isinstance(file, io.BufferedReader) and meter is None
-    peekable = cast(io.BufferedReader, file) if own else io.BufferedReader(_Borrowed(file, meter))
+    peekable = cast(io.BufferedReader, file) if own else io.BufferedReader(Borrowed(file, meter))
     head = peekable.peek(8)
     if threads > 1 and head.startswith(b"BZh"):
         from xstreamcast.scan.blocks import ParallelBz2

@@ -12,12 +12,16 @@ What runs where (``explain`` prints it, see :mod:`~xstreamcast.spark.stages`):
 * *collected*: what is asked of each document of a collection by itself. Tasks have some of them each, whole; they give
   items, or what others put together as with *partials*.
 * *each*: of several documents the query is asked one after the other; those that are no *rows* are not cut.
+
+What all of these documents have together may be so little that the driver answers at once, without a job
+(:mod:`~xstreamcast.spark.rest.at_once`), unless it was said how many bytes a task scans.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, groupby, islice
 from operator import attrgetter
 from os import PathLike, fspath
@@ -32,6 +36,7 @@ from xstreamcast.run.collection import located, matching
 from xstreamcast.run.inputs import has_several
 from xstreamcast.run.library import moment_of
 from xstreamcast.run.query import Query, compile
+from xstreamcast.spark.rest.at_once import alone, are_small, frame_of
 from xstreamcast.spark.rest.collected import CollectedScan
 from xstreamcast.spark.rest.files import Document, documents
 from xstreamcast.spark.rest.frames import PACKED, batches_of, described, one_row, over_tasks, put_together
@@ -86,8 +91,8 @@ def query(
     document after the other; ``collection()`` has all of them. The other arguments are those of
     :func:`xstreamcast.query`.
 
-    Tasks run when rows are asked for. What must be known before others begin is computed at once: the values of units
-    that later passes read, and what is broadcast.
+    Tasks run when rows are asked for; what is small the driver answers at once. What must be known before others begin
+    is computed at once: the values of units that later passes read, and what is broadcast.
 
     >>> query(spark, "count(//item)", context="auction.xml").collect()     # doctest: +SKIP
     [Row(position=0, kind='xs:integer', value='21750')]
@@ -301,12 +306,40 @@ class Spread:
 
     # ---------------------------------------------------------------------------------------------- as rows
 
+    @cached_property
+    def at_once(self) -> bool:
+        """Whether the driver answers, without a job."""
+        if self.partition_bytes is not None or self.way == WHOLE or self.inputs.streams:
+            return False
+        inputs = self.inputs
+        asked = [*self.sources.values(), *inputs.docs.values(), *inputs.several, *self.collection]
+        return are_small(chain(asked, *inputs.collections.values()))
+
+    def _here(self) -> Iterator[Iterable[Item]]:
+        """The answers, computed by the driver."""
+        inputs = replace(self.inputs, several=())
+        if self.way != EACH:
+            yield alone(self.program, inputs)
+            return
+        for document in self.inputs.several:
+            yield alone(self.program, replace(inputs, context=document))
+
     def rows(self) -> DataFrame:
         """The answer as a DataFrame of :data:`~xstreamcast.spark.transport.ITEM_ROWS`."""
+        if self.at_once:
+            found = frame_of(
+                self.spark,
+                lambda: chain.from_iterable(item_batches(items, part) for part, items in enumerate(self._here())),
+            )
+            if found is not None:
+                return found
         return self._frame(item_batches, ITEM_ROWS)
 
     def items(self) -> Iterator[Item]:
         """The items of the answer themselves, here, in order."""
+        if self.at_once:
+            yield from chain.from_iterable(self._here())
+            return
         for row in self._frame(_packed, PACKED).select("packed").toLocalIterator(prefetchPartitions=True):
             yield from loads(row.packed)
 
@@ -315,6 +348,9 @@ class Spread:
 
         Each is to be taken before the next.
         """
+        if self.at_once:
+            yield from self._here()
+            return
         if self.way != EACH:
             yield self.items()
             return
@@ -398,7 +434,7 @@ class Spread:
         def asked(part: Range) -> Iterator[Item]:
             if cut and not part.whole:
                 return Scan(program, 0, part.document.uri, dumps({}), False).items([part])
-            return _alone(program, replace(inputs, context=part.document))
+            return alone(program, replace(inputs, context=part.document))
 
         def answered(_: int, task: list[tuple[int, Range]]) -> Iterator[Any]:
             for number, part in task:
@@ -410,7 +446,7 @@ class Spread:
         """A DataFrame that one task gives: of projected parts that others have scanned, or all by itself."""
         program = self.program
         if self.way == WHOLE:
-            return over_tasks(self.spark, [self.inputs], lambda _, given: out(_alone(program, given), 0), schema)
+            return over_tasks(self.spark, [self.inputs], lambda _, given: out(alone(program, given), 0), schema)
         sources = list(self.sources)
         tasks = [(number, parts) for number, source in enumerate(sources) for parts in self.tasks(source)]
         passes = {step.source: number for number, step in enumerate(self._code.plan.passes)}
@@ -436,22 +472,6 @@ class Spread:
             yield from out(answer.rest(), 0)
 
         return packed.repartition(1).mapInArrow(together, schema)
-
-
-def _alone(program: Program, inputs: Inputs) -> Iterator[Item]:
-    """The query as the embedded engine runs it."""
-    from xstreamcast.run.query import Result
-
-    context = None if inputs.context is None else inputs.context.source()
-    made: Result = program.query(
-        context=context,
-        docs={name: document.source() for name, document in inputs.docs.items()},
-        collections={name: [each.source() for each in found] for name, found in inputs.collections.items()},
-        streams=inputs.streams or None,
-        now=program.now if inputs.timed or not inputs.streams else None,
-        variables={f"{{{uri}}}{local}": items for (uri, local), items in loads(program.given).items()},
-    )
-    return made.consume()
 
 
 def _projected(part: int, source: int, value: Any) -> Iterator[Any]:

@@ -16,6 +16,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from xstreamcast.errors import error
 from xstreamcast.run.library import moment_of
 from xstreamcast.run.query import compile
+from xstreamcast.scan.path import Path
 from xstreamcast.spark.motion.stream_source import size_option
 from xstreamcast.spark.rest.door import Key
 from xstreamcast.spark.rest.files import Document, documents
@@ -33,6 +34,7 @@ from xstreamcast.tables.columns import (
     record_place,
     targets,
 )
+from xstreamcast.tables.computed import Computed
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 
 DOCUMENT_OPTIONS: Final = ("path", "paths", "files", "partitionBytes", "namespaces", "file", "offset")
 QUERY_OPTIONS: Final = (*DOCUMENT_OPTIONS, "query", "now")
-COLUMN_OPTIONS: Final = (*DOCUMENT_OPTIONS, "record", "columns", "xml")
+COLUMN_OPTIONS: Final = (*DOCUMENT_OPTIONS, "record", "columns", "where", "xml")
 _SAMPLE: Final = 4 << 20
 _SPARK_TYPES: Final = {
     "string": "string", "bigint": "long", "double": "double", "boolean": "boolean", "date": "date",
@@ -159,6 +161,7 @@ class ColumnReader(_DocumentReader):
             raise error("XSC0065", "record and columns come together", hint=hint)
         self.record = parse_record(record, self.namespaces)
         self.now = moment_of(None)
+        self.where = _condition(self.given["where"], self.namespaces) if "where" in self.given else None
         columns = [parse_column(name, text, self.namespaces) for name, text in _texts(self.given, "columns").items()]
         extra = [name for name in ("file", "offset", "xml") if self.flag(name)]
         if taken := sorted(set(extra) & {column.name for column in columns}):
@@ -172,7 +175,8 @@ class ColumnReader(_DocumentReader):
 
     @property
     def asked(self) -> Asked:
-        return Asked(targets(self.record, self.columns), records=(self.record,))
+        looked_at = self.columns if self.where is None else [*self.columns, self.where]
+        return Asked(targets(self.record, looked_at), records=(self.record,))
 
     def _sample(self) -> Iterator[tuple[Table, Any]]:
         """The first records there are."""
@@ -198,6 +202,12 @@ class ColumnReader(_DocumentReader):
 
         starts, ends = seen.taken(len(records))
         place = record_place(document.path, starts)
+        if self.where is not None:
+            kept = arrow(table, self.where, records, self.now, place).to_numpy(zero_copy_only=False)
+            if not kept.any():
+                return
+            records, starts, ends = records[kept], starts[kept], ends[kept]
+            place = record_place(document.path, starts)
         made = [arrow(table, column, records, self.now, place) for column in self.columns]
         for name in self.extra:
             if name == "file":
@@ -208,6 +218,14 @@ class ColumnReader(_DocumentReader):
                 made.append(pa.array(seen.texts(starts.tolist(), ends.tolist()), pa.string()))
         names = [*[column.name for column in self.columns], *self.extra]
         yield pa.RecordBatch.from_arrays(made, names=names)
+
+
+def _condition(text: str, namespaces: Mapping[str, str]) -> Column:
+    """The option ``where`` as a column: whether an element is to be a row."""
+    name = "where"
+    return Column(
+        name, Path(), 0, None, "boolean", False, Computed(name, f"boolean(({text}))", tuple(namespaces.items()))
+    )
 
 
 def _declared(column: Column, schema: StructType) -> Column:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -22,12 +23,24 @@ import numpy as np
 from xstreamcast.errors import Place, error
 from xstreamcast.run.stored import PATTERN, missing, shown, stored
 from xstreamcast.scan.archives import stamp_of, uri_at
-from xstreamcast.scan.encoding import plain_xml
+from xstreamcast.scan.encoding import plain_xml, read_chunks
+from xstreamcast.scan.pieces import Packing, packing_of
 from xstreamcast.scan.reader import mapped
 from xstreamcast.spark.rest.seams import HEAD, Window, splittable
 
 _URI: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 _SLACK: Final = 1 << 20  # read beyond a range at first, for its last record
+_UNPACKED_SLACK: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a packed file is entered: a bit of it, and how many bytes of plain XML come before."""
+
+    at: int
+    before: int
+    stored: int
+    """Bytes of the file, packed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +49,11 @@ class Document:
 
     path: str
     size: int
+    """Bytes of the file; of plain XML where it is entered."""
     stamp: int
     """When it was last written, in nanoseconds."""
+    entry: Entry | None = None
+    """Where it is entered, if it is packed and read in pieces."""
 
     @property
     def local(self) -> bool:
@@ -60,6 +76,9 @@ class Document:
 
         XSC0063 where the file is not the one that was listed.
         """
+        if self.entry is not None:
+            yield from self._unpacked(self.entry, begin, end)
+            return
         if self.local:
             self._check(_listed(Path(self.path)))
             # A member of an archive is read as it comes: nothing of it can be cut out.
@@ -87,10 +106,56 @@ class Document:
                     window = Window(np.frombuffer(bytearray(decoded), np.uint8), 0, True)
                 yield window
 
+    def _unpacked(self, entry: Entry, begin: int, end: int) -> Iterator[Window]:
+        with self.stored() as file:
+            packing = packing_at(file)
+            if packing is None:
+                raise error("XSC0063", "has changed since it was listed", Place(self.path))
+            skip = begin - entry.before
+            found = read_chunks(packing.opened(file, entry.at, entry.stored), self.path)
+            b = bytearray()
+            slack = _UNPACKED_SLACK
+            while True:
+                stop = min(self.size, end + slack)
+                while len(b) < stop - begin + skip and (chunk := next(found, None)) is not None:
+                    b += chunk
+                    if skip:
+                        gone = min(skip, len(b))
+                        del b[:gone]
+                        skip -= gone
+                yield Window(np.frombuffer(b[: stop - begin], np.uint8), begin, stop == self.size)
+                if stop == self.size:
+                    return
+                slack *= 4
+
+    @contextmanager
+    def stored(self) -> Iterator[BinaryIO]:
+        """The file as it is stored, to be read from any place; XSC0063 where it is not the one that was listed."""
+        if self.local:
+            self._check(_listed(Path(self.path)))
+            with open(self.path, "rb") as file:
+                yield file
+            return
+        files, path = _file_system(self.path)
+        self._check(_described(self.path, files.get_file_info(path)))
+        with files.open_input_file(path) as opened:
+            yield cast(BinaryIO, opened)
+
+    @property
+    def entered(self) -> bool:
+        """Whether it can be read from any place: a member of an archive is read as it comes."""
+        return not self.local or Path(self.path).is_file()
+
     def _check(self, now: Document) -> None:
-        if now != self:
+        size = self.size if self.entry is None else self.entry.stored
+        if (now.path, now.size, now.stamp) != (self.path, size, self.stamp):
             hint = "a file must stay as it is while it is read; make a new DataFrame for the new one"
             raise error("XSC0063", "has changed since it was listed", Place(self.path), hint)
+
+
+def packing_at(file: BinaryIO) -> Packing | None:
+    """How a file is entered, by its first bytes; None if it cannot be."""
+    return packing_of(file.read(8))
 
 
 def _file_system(uri: str) -> tuple[Any, str]:
