@@ -20,7 +20,7 @@ from bench.cases import CASES, Case, find
 
 BENCHMARKS: Final = (
     "papers", "start", "single_pass", "shell", "memory", "scaling", "scan", "querying", "fragmenting", "continuous",
-    "xfrag", "xcql", "broadcast", "files", "pubmed", "spark_rest", "spark_motion",
+    "xfrag", "xcql", "broadcast", "files", "pubmed", "cardinality", "spark_rest", "spark_motion",
 )  # fmt: skip
 """In the order of the report; each is a module of this folder with a ``run``."""
 

@@ -144,6 +144,10 @@ def query_command(
     allow_http: Annotated[
         bool, Option("--allow-http", help="FILEs may be URLs: each is fetched once, while it is read.")
     ] = False,
+    memory: Annotated[
+        str | None,
+        Option(metavar="SIZE", help="Such as 512MB: beyond it, order by and group by of a large file use the disk."),
+    ] = None,
     engine: Annotated[str, Option(metavar="ENGINE", help="embedded, or spark.")] = "embedded",
     master: Annotated[
         str, Option(metavar="MASTER", help="Where Spark runs: local[2], spark://host:port …")
@@ -189,7 +193,7 @@ def query_command(
     from xstreamcast.cli.terminal import Diagnostics, scan_progress
     from xstreamcast.model.serialise import grows
     from xstreamcast.run.doubts import namespace_doubts, spelling_doubts
-    from xstreamcast.run.inputs import Scanning, ignored
+    from xstreamcast.run.inputs import Scanning, bytes_or_none, ignored
     from xstreamcast.run.query import compile
 
     if query_file is not None:
@@ -210,8 +214,8 @@ def query_command(
         raise WrongCall(f"--engine is one of {', '.join(ENGINES)}")
     if engine == "embedded" and master != "local[2]":
         raise WrongCall("--master belongs to --engine spark")
-    if engine == "spark" and (structure or threads > 1 or spool or many or dtd or catalog or allow_http):
-        options = "--structure, --threads, --spool, --many, --dtd, --catalog and --allow-http"
+    if engine == "spark" and (structure or threads > 1 or spool or many or dtd or catalog or allow_http or memory):
+        options = "--structure, --threads, --spool, --many, --dtd, --catalog, --allow-http and --memory"
         raise WrongCall(f"{options} belong to --engine embedded")
     base = None if query_file is None else query_file.absolute().as_uri()
     given, streams = pairs(var, "--var"), pairs(stream, "--stream")
@@ -287,6 +291,7 @@ def query_command(
                     progress=progress or ignored,
                     pause=pause,
                     grow=not lines and grows(parameters),
+                    memory=bytes_or_none(memory),
                 ),
             )
 

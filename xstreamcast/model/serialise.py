@@ -16,12 +16,12 @@ from typing import Any, Final
 
 from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import error
-from xstreamcast.model.atomic import Item
+from xstreamcast.model.atomic import Item, Untyped
 from xstreamcast.model.function import Array, FunctionItem
 from xstreamcast.model.lexical import to_string
 from xstreamcast.model.serialise_parameters import Parameters, from_element, from_map, from_options
 from xstreamcast.model.serialise_xml import XMLWriter, escape_text, ordinary, writers
-from xstreamcast.model.tree import ATTRIBUTE, COMMENT, DOCUMENT, ELEMENT, NAMESPACE, PI, TEXT, Node, Tree
+from xstreamcast.model.tree import ATTRIBUTE, COMMENT, DOCUMENT, ELEMENT, NAMESPACE, PI, TEXT, Node
 
 __all__ = ["Markup", "Output", "Parameters", "from_element", "from_map", "from_options", "grows", "pieces", "serialise"]
 
@@ -183,13 +183,13 @@ class _XMLItems:
             self.closed = text.endswith(">") if text else self.closed
             self.write(text)
 
-    def put_rows(self, tree: Tree, rows: list[int]) -> None:
-        """Write nodes of one tree."""
+    def put_nodes(self, nodes: list[Node]) -> None:
+        """Write nodes of one scanned tree."""
         separator = escape_text(self.parameters.item_separator or "")
-        text = _together(tree, rows, self.parameters, separator)
+        text = _together(nodes, self.parameters, separator)
         if text is None:
-            for row in rows:
-                self.put(Node((tree, row)))
+            for node in nodes:
+                self.put(node)
             return
         if separator:
             text = text[: -len(separator)]
@@ -199,14 +199,33 @@ class _XMLItems:
         self.closed = text.endswith(">")
         self.write(text)
 
+    def put_texts(self, texts: list[str]) -> None:
+        """Write atomic values that are texts; the parameters are ordinary."""
+        separator = self.parameters.item_separator
+        text = self.writer.text((" " if separator is None else separator).join(texts))
+        if separator is not None and not self.first:
+            text = self.writer.text(separator) + text
+        elif self.previous_atomic and separator is None:
+            text = " " + text
+        self.first, self.previous_atomic, self.blank = False, True, False
+        self.closed = text.endswith(">") if text else self.closed
+        self.write(text)
 
-def _together(tree: Tree, rows: list[int], parameters: Parameters, after: str) -> str | None:
+    def put_markup(self, elements: list[str]) -> None:
+        """Write elements that are markup already; there is no separator."""
+        self.first = self.blank = self.previous_atomic = False
+        self.closed = True
+        self.write("".join(elements))
+
+
+def _together(nodes: list[Node], parameters: Parameters, after: str) -> str | None:
     """The markup of nodes of a tree that has its values as they were read; None where they go one by one."""
+    tree = nodes[0][0]
     if tree.octets is None or not ordinary(parameters):
         return None
-    if len(rows) < _FEW and sum(tree.size[row] for row in rows) < _FEW:
+    if len(nodes) < _FEW and sum(tree.size[row] for _, row in nodes) < _FEW:
         return None
-    return tree.octets.markup(tree, rows, after)
+    return tree.octets.markup(tree, list(map(_ROW, nodes)), after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,8 +279,12 @@ class Output:
         self.lines = lines
         self._gate = _Gate(write)
         self._written = _XMLItems(parameters, self._gate.say)
-        self._tree: Tree | None = None  # of the rows that are held back
-        self._rows: list[int] = []
+        self._nodes: list[Node] = []  # of one scanned tree, held back to be written together
+        self._others: list[str] = []  # texts that are held back, or elements that are markup already
+        self._texts = False
+        self._plain = ordinary(self.parameters)
+        bare = self._plain and self.parameters.item_separator is None and not lines
+        self._formed = self._written.writer.formed if bare else None
 
     def extend(self, items: Iterable[Item | Markup]) -> None:
         """Write the items of a sequence."""
@@ -291,8 +314,7 @@ class Output:
             tree = items[0][0]
             if tree.octets is not None and all(map(is_, map(_TREE, items), repeat(tree))):
                 self.flush()
-                self._tree = tree
-                self._rows += map(_ROW, items)
+                self._nodes += items
                 self.flush()
                 return
         self._extend(items, holds=True)
@@ -312,26 +334,41 @@ class Output:
             gate.say(text)
 
     def _extend(self, items: Iterable[Item | Markup], holds: bool) -> None:
-        rows = self._rows
+        nodes, others, formed, plain = self._nodes, self._others, self._formed, self._plain and holds
+        item: Any
         for item in items:
-            if type(item) is Node:
+            kind = type(item)
+            if kind is Node:
                 tree = item[0]
-                if tree is self._tree:
-                    rows.append(item[1])
-                    if len(rows) == _TOGETHER:
+                if tree.octets is not None and holds:
+                    if others or (nodes and nodes[0][0] is not tree):
+                        self.flush()
+                    nodes.append(item)
+                    if len(nodes) == _TOGETHER:
                         self.flush()
                     continue
-                self.flush()
-                if tree.octets is not None and holds:
-                    self._tree = tree
-                    rows.append(item[1])
+                if formed is not None and holds and not item[1] and (text := formed(tree)) is not None:
+                    self._hold(text, False)
                     continue
-            elif type(item) is Markup:
+            elif kind is Markup:
                 self._markup(item)
                 continue
-            elif self._tree is not None:
+            elif plain and (kind is str or kind is Untyped):
+                if others and self._texts and len(others) < _TOGETHER:
+                    others.append(item)
+                else:
+                    self._hold(item, True)
+                continue
+            if nodes or others:
                 self.flush()
             self._put(item)
+
+    def _hold(self, text: str, is_text: bool) -> None:
+        others = self._others
+        if self._nodes or len(others) == _TOGETHER or (others and self._texts != is_text):
+            self.flush()
+        self._texts = is_text
+        others.append(text)
 
     def _put(self, item: Item) -> None:
         if self.lines:
@@ -344,19 +381,26 @@ class Output:
 
     def flush(self) -> None:
         """Write what is held back."""
-        tree, rows = self._tree, self._rows
-        if tree is None:
+        if self._others:
+            texts = self._others.copy()
+            self._others.clear()
+            if self.lines:
+                self.write(self._written.writer.text("\n".join([*texts, ""])))
+            elif self._texts:
+                self._written.put_texts(texts)
+            else:
+                self._written.put_markup(texts)
+        if not self._nodes:
             return
-        self._tree = None
-        held = rows.copy()
-        rows.clear()
+        nodes = self._nodes.copy()
+        self._nodes.clear()
         if not self.lines:
-            self._written.put_rows(tree, held)
-        elif (text := _together(tree, held, self.parameters, "\n")) is not None:
+            self._written.put_nodes(nodes)
+        elif (text := _together(nodes, self.parameters, "\n")) is not None:
             self.write(text)
         else:
-            for row in held:
-                self._put(Node((tree, row)))
+            for node in nodes:
+                self._put(node)
 
 
 def _write_node(node: Node, writer: XMLWriter, parameters: Parameters, closed: bool, first: bool) -> None:

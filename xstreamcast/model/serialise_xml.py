@@ -182,19 +182,30 @@ class XMLWriter:
 
     def _formed(self, tree: Tree, forms: dict[int, _Form]) -> bool:
         """Write a whole tree that has its columns in common with one before; whether it has."""
-        form = forms.get(id(tree.kind))
-        if form is None or form.tree.kind is not tree.kind:
-            _remember(forms, tree)
+        text = self.formed(tree)
+        if text is None:
+            form = forms.get(id(tree.kind))
+            if form is None or form.tree.kind is not tree.kind:
+                _remember(forms, tree)
             return False
+        self.out.append(text)
+        return True
+
+    def formed(self, tree: Tree) -> str | None:
+        """The markup of a whole tree that has its columns in common with one before; None if it has not."""
+        if self._forms is None:
+            return None
+        form = self._forms.get(id(tree.kind))
+        if form is None or form.tree.kind is not tree.kind:
+            return None
         if form.tree is tree or tree.namespaces:
-            return False  # only what is shared is known not to change
+            return None  # only what is shared is known not to change
         if not form.made:
             form.make()
         if form.markup is None:
-            return False
+            return None
         value = tree.value
-        self.out.append(form.markup % tuple([write(value[row]) for row, write in form.texts]))  # type: ignore[arg-type]  # texts have values
-        return True
+        return form.markup % tuple([write(value[row]) for row, write in form.texts])  # type: ignore[arg-type]  # texts have values
 
     def _part(self, like: Tree, values: list[str | None], plain: bool) -> str | None:
         """The markup of an element with the columns of a tree and values of its own; ``plain``: no text is escaped."""

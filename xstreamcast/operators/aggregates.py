@@ -19,14 +19,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.dataclass import dataclass
 from xstreamcast.functions.registry import lookup
 from xstreamcast.functions.sequence import distinct
 from xstreamcast.functions.total import Total
-from xstreamcast.model.atomic import Item
-from xstreamcast.model.collation import Collation
+from xstreamcast.model.atomic import Item, Untyped
+from xstreamcast.model.collation import CODEPOINTS, Collation
 from xstreamcast.model.compare import hash_key
 from xstreamcast.model.convert import atomize, convert
 from xstreamcast.model.lexical import to_string
@@ -37,6 +38,8 @@ from xstreamcast.operators.state import State
 
 if TYPE_CHECKING:
     from xstreamcast.functions.context import DynamicContext
+    from xstreamcast.operators.keys import Known
+    from xstreamcast.scan.vector import Bytes, Longs
 
 # ------------------------------------------------------------------------------------------------------------- states
 
@@ -174,8 +177,28 @@ class Distinct(Valued):
         self.collation = collation
         self.kept: dict[object, Item] = {}
         self.kinds: set[type] = set()
+        self.texts: Known | None = None
+        """Untyped values as columns, where all are."""
+
+    def add_texts(self, texts: Bytes, bounds: Longs) -> None:
+        """Take untyped values, of which ``bounds`` tell where each begins."""
+        if self.kept or self.collation is not CODEPOINTS:
+            self.add_part([Untyped(text) for text in decoded(texts, bounds)])
+            return
+        if self.texts is None:
+            from xstreamcast.operators.keys import Known
+
+            self.texts = Known()
+        self.texts.numbers(texts, bounds)
+
+    def _untyped(self) -> list[Item]:
+        """What came as columns."""
+        return [] if self.texts is None else list(map(Untyped, decoded(*self.texts.keys)))
 
     def add_part(self, items: list[Item]) -> None:
+        if self.texts is not None:
+            before, self.texts = self._untyped(), None
+            self.add_part(before)
         kept, collation = self.kept, self.collation
         self.kinds.update(map(type, items))
         if self.kinds.isdisjoint(NUMERIC.classes):
@@ -187,15 +210,28 @@ class Distinct(Valued):
 
     def merge(self, other: State) -> None:
         assert isinstance(other, Distinct)
-        self.add_part(list(other.kept.values()))
+        self.add_part([*other._untyped(), *other.kept.values()])
 
     def value(self) -> list[Item]:
+        if self.texts is not None:
+            return self._untyped()
         return distinct(list(self.kept.values()), self.collation)
 
     def copied(self) -> Distinct:
         made = copy(self)
-        made.kept, made.kinds = dict(self.kept), set(self.kinds)
+        made.kept, made.kinds, made.texts = dict(self.kept), set(self.kinds), None
+        if self.texts is not None:
+            made.add_part(self._untyped())
         return made
+
+
+def decoded(texts: Bytes, bounds: Longs) -> list[str]:
+    """Texts that stand side by side."""
+    own, edges = texts.tobytes(), bounds.tolist()
+    if own.isascii():
+        whole = own.decode("ascii")
+        return [whole[first:last] for first, last in pairwise(edges)]
+    return [own[first:last].decode() for first, last in pairwise(edges)]
 
 
 class Joined(Valued):
@@ -331,6 +367,8 @@ class Aggregate:
     """Whether the order of the items makes a difference."""
     weak: bool = False
     """Whether it only tells that something is there: often it is about one child."""
+    of_values: str = ""
+    """The function of :mod:`~xstreamcast.operators.of_values` that does it for many groups of doubles."""
 
     @property
     def counts(self) -> bool:
@@ -388,10 +426,10 @@ AGGREGATES: Final[dict[str, Aggregate]] = {
         Aggregate("count", (1,), "a count", lambda *_: Counted(), Numbers(lambda n: n), ("integer", "")),
         Aggregate("exists", (1,), _YES_NO, lambda *_: Found(True), Numbers(lambda n: n > 0), _BOOLEAN, weak=True),
         Aggregate("empty", (1,), _YES_NO, lambda *_: Found(False), Numbers(lambda n: n == 0), _BOOLEAN, weak=True),
-        Aggregate("sum", (1, 2), "a sum", _sum, Totals("fn:sum")),
-        Aggregate("avg", (1,), "an average", lambda *_: Totalled("avg", []), Totals("fn:avg")),
-        Aggregate("min", (1, 2), "a minimum", _extreme("min"), States()),
-        Aggregate("max", (1, 2), "a maximum", _extreme("max"), States()),
+        Aggregate("sum", (1, 2), "a sum", _sum, Totals("fn:sum"), of_values="sums"),
+        Aggregate("avg", (1,), "an average", lambda *_: Totalled("avg", []), Totals("fn:avg"), of_values="averages"),
+        Aggregate("min", (1, 2), "a minimum", _extreme("min"), States(), of_values="leasts"),
+        Aggregate("max", (1, 2), "a maximum", _extreme("max"), States(), of_values="greatests"),
         Aggregate(
             "distinct-values", (1, 2), "the distinct values", _distinct, States(), ("anyAtomicType", "*"), ordered=True
         ),

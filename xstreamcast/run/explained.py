@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from xstreamcast.plan.algebra import Strategy
 from xstreamcast.plan.decompose.plan import plan
 from xstreamcast.plan.explain.explanation import Explanation
 from xstreamcast.plan.graph.build import stream_graph
@@ -18,6 +19,7 @@ from xstreamcast.plan.graph.verdict import judge
 from xstreamcast.plan.mutability import fixed_of
 from xstreamcast.plan.operators import operators
 from xstreamcast.plan.passes.fold_recursion import fold_recursion
+from xstreamcast.run.by_columns import columnar_plan
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import names_all_streams
 
@@ -50,8 +52,10 @@ def explain(
     planned = plan(module, streams=True)
     judgement = judge(stream_graph(fold_recursion(module)))
     top, declared = operators(planned), fixed_of(fixed)
+    columns = None if any(one.stream for one in planned.sources) else columnar_plan(module)
+    by_columns = () if columns is None or planned.strategy is not Strategy.PROJECT else tuple(columns[1].values())
     if not any(one.stream for one in planned.sources) and names_all_streams(module):
-        return Explanation(module, planned, judgement, top, known, None, fixed=declared)
+        return Explanation(module, planned, judgement, top, known, None, fixed=declared, columns=by_columns)
     from xstreamcast.run.continuous.query import continuous_many
 
     given = dict.fromkeys(variables, ())
@@ -59,5 +63,15 @@ def explain(
     changing, anew = inflow.queries[0].foreseen()
     modes = inflow.queries[0].modes
     return Explanation(
-        module, planned, judgement, top, known, changing, anew, inflow.by_objects, fixed=declared, modes=modes
+        module,
+        planned,
+        judgement,
+        top,
+        known,
+        changing,
+        anew,
+        inflow.by_objects,
+        fixed=declared,
+        columns=by_columns,
+        modes=modes,
     )

@@ -60,10 +60,21 @@ class Scanning:
     """The context is several documents, wherever the first may end."""
     external: External | None = None
     """DTDs outside of documents that may be read."""
+    memory: int | None = None
+    """Bytes that what is sorted or grouped may have; more of it goes to disk."""
     progress: Callable[[int], None] = ignored
     pause: Callable[[], None] = ignored
     grow: bool = False
     """Elements around items come in pieces (:class:`~xstreamcast.model.serialise.Markup`), as the items do."""
+
+
+def bytes_or_none(memory: int | str | None) -> int | None:
+    """An amount of memory in bytes."""
+    if memory is None:
+        return None
+    from xstreamcast.run.continuous.sizes import bytes_of
+
+    return bytes_of(memory)
 
 
 class Begun(io.RawIOBase):

@@ -66,6 +66,7 @@ def query(
     dtd: str | PathLike[str] | None = None,
     catalog: str | PathLike[str] | None = None,
     allow_http: bool = False,
+    memory: int | str | None = None,
 ) -> Result:
     """Run a query and give its items as they are asked for.
 
@@ -87,7 +88,9 @@ def query(
     several documents, one after the other, is a document node with all their root elements; ``many`` says that it is
     one, which is seen without that if the first document is shorter than 2 MB. ``dtd`` is a file with the DTD of the
     documents, ``catalog`` an XML catalog that names the files of their DTDs; others are never read. With
-    ``allow_http``, ``context`` and values of ``docs`` may be URLs: each is one GET.
+    ``allow_http``, ``context`` and values of ``docs`` may be URLs: each is one GET. ``memory``, such as ``"512MB"``, is
+    what ``order by`` and ``group by`` over a large document may have; beyond it they use the disk, where ``explain``
+    says so.
 
     What can hardly be meant, and what streams put aside, is warned of (:class:`~xstreamcast.errors.XStreamWarning`),
     and stands in ``warnings`` of the result.
@@ -108,6 +111,7 @@ def query(
         dtd=dtd,
         catalog=catalog,
         allow_http=allow_http,
+        memory=memory,
     )
 
 
@@ -339,13 +343,14 @@ class Query:
         dtd: str | PathLike[str] | None = None,
         catalog: str | PathLike[str] | None = None,
         allow_http: bool = False,
+        memory: int | str | None = None,
         scanning: Scanning | None = None,
         **doors: Any,
     ) -> Result:
         """Run it, and leave it to the caller to tell of doubts.
 
         ``item`` is a context item as it is, of any type. ``scanning`` says more about scans than ``threads``,
-        ``spool``, ``many``, ``dtd`` and ``catalog`` do, and is taken instead of them.
+        ``spool``, ``many``, ``dtd``, ``catalog`` and ``memory`` do, and is taken instead of them.
         """
         from xstreamcast.run.doubts import doubts_about
         from xstreamcast.run.library import Library, document, given_document, moment_of
@@ -380,7 +385,7 @@ class Query:
                 ask = partial(
                     self.ask, docs=docs, collections=collections, variables=variables, now=moment_of(now),
                     threads=threads, spool=spool, many=many, dtd=dtd, catalog=catalog, scanning=scanning,
-                    streams=doors.get("stream"),
+                    memory=memory, streams=doors.get("stream"),
                 )  # fmt: skip
                 doubts = replace(doubts_about(self, each[0], told), document=None)
 
@@ -390,10 +395,11 @@ class Query:
                 return Result(self, (found for one in each for found in ask(context=one).consume()), doubts, one_by_one)
             context = None
         if item is None:
-            from xstreamcast.run.inputs import Scanning
+            from xstreamcast.run.inputs import Scanning, bytes_or_none
             from xstreamcast.run.route import Inputs
 
-            chosen = scanning or Scanning(threads=threads, spool=spool, many=many, external=external)
+            size = bytes_or_none(memory)
+            chosen = scanning or Scanning(threads=threads, spool=spool, many=many, external=external, memory=size)
             inputs = Inputs([self], given_document(context), library, chosen.many)
             scan = inputs.scan(chosen.spool)
             if scan is not None:

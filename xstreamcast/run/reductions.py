@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from typing import TYPE_CHECKING
 
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.function import FunctionItem
+from xstreamcast.model.tree import Node
 from xstreamcast.operators.state import State
 from xstreamcast.plan.algebra import Concat, Fold, Group, Reduce, Reduction, Slice
 
 if TYPE_CHECKING:
     from xstreamcast.functions.context import DynamicContext
 
-__all__ = ["Folded", "Kept", "Sliced", "state_of"]
+__all__ = ["Collected", "Folded", "Kept", "Sliced", "state_of"]
 
 
 class Kept(State):
@@ -93,6 +95,21 @@ class Folded(State):
 
     def value(self) -> list[Item]:
         return self.accumulator
+
+
+class Collected(State):
+    """What is sorted or grouped by columns (:mod:`xstreamcast.run.collected`)."""
+
+    def take(self, root: Node) -> None:
+        """Take the records of a batch."""
+        raise NotImplementedError
+
+    def answer(self, written: bool) -> Iterator[Item]:
+        """The value, an item after the other: it is asked for once. ``written``: elements may be markup."""
+        raise NotImplementedError
+
+    def value(self) -> list[Item]:
+        return list(self.answer(False))
 
 
 # ---------------------------------------------------------------------------------------------- from the plan

@@ -104,7 +104,7 @@ class Result(Iterable[Item]):
             while some:
                 made: list[Item] = []
                 try:
-                    with not_collecting():
+                    with not_collecting(settles=True):
                         made.extend(islice(rest, _AT_ONCE))
                 except XStreamError as failure:
                     self._items += made

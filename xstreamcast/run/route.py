@@ -31,7 +31,13 @@ def planned(module: ast.Module, many: frozenset[str | None] = frozenset()) -> Pl
     from xstreamcast.run.single_pass import PlanCode
 
     made = plan(module, many=many)
-    return None if made.strategy is Strategy.NONE else PlanCode(made)
+    if made.strategy is Strategy.NONE:
+        return None
+    if made.strategy is Strategy.PROJECT:
+        from xstreamcast.run.by_columns import by_columns
+
+        return PlanCode(made, by_columns(module, many))
+    return PlanCode(made)
 
 
 def document_names(module: ast.Module) -> Iterator[str]:

@@ -51,8 +51,10 @@ _NEVER: Final = 1 << 62
 class PlanCode:
     """A plan's programs; they are kept with the query and run any number of times."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, by_columns: PlanCode | None = None) -> None:
         self.plan = plan
+        self.by_columns = by_columns
+        """The same by columns, of a plan that projects its document: if that is what the document has."""
         units = [unit for step in plan.passes for unit in step.units]
         parts = Parts(plan)
         self.units: dict[VarName, UnitCode] = {}
@@ -75,6 +77,8 @@ class PlanCode:
             and in_order.count(name) == 1
         }
         """The units whose items go out at once and are not kept: nobody else asks for them."""
+        self.unread = {name for name in in_order if name not in reread and in_order.count(name) == 1}
+        """The units whose values are asked for once, where they are in the answer."""
         self.growing = growing_units(plan)
 
     def _needs(self, part: ast.Expr) -> frozenset[VarName]:
@@ -112,6 +116,8 @@ class PlanRun:
     """The parts that may come in pieces."""
     grown: set[VarName] = field(default_factory=set)
     """The units whose items stand between such pieces."""
+    written: bool = False
+    """Whoever takes the items may be given markup."""
     nested: Nested | None = None
     """The items are to be rows of a table, with nested elements as this says."""
 
@@ -179,7 +185,8 @@ class PlanRun:
             self.out += 1
         for unit in step.units:
             self.done.add(unit.variable)
-            self.evaluation.bind_unit(self.units[unit.variable])
+            if unit.variable not in self.code.unread:
+                self.evaluation.bind_unit(self.units[unit.variable])
 
     def ready(self) -> Iterator[Item]:
         """The next parts of the answer, as far as all they need is known."""
@@ -192,7 +199,7 @@ class PlanRun:
             if isinstance(part, Markup):
                 yield part  # whoever asks for growing elements knows what to do with it
             elif isinstance(part, Unit):
-                yield from self.units[part.variable].value()
+                yield from self.units[part.variable].answer(self.written)
             else:
                 yield from self.evaluation.run(part)
             self.out += 1
@@ -279,7 +286,12 @@ def run(
     scanning = scanning or Scanning()
     if not scanning.spool:
         refuse_second_reading(code.plan, inputs)
-    work = PlanRun(code, Evaluation(now, given or {}, doors or {}), growing=dict(code.growing) if scanning.grow else {})
+    work = PlanRun(
+        code,
+        Evaluation(now, given or {}, doors or {}, scanning.memory),
+        written=scanning.grow,
+        growing=dict(code.growing) if scanning.grow else {},
+    )
     return chain.from_iterable(cast("Iterator[Iterable[Item]]", _run(code, inputs, uris, work, scanning)))
 
 
@@ -299,7 +311,7 @@ def run_rows(
 
     if not scanning.spool:
         refuse_second_reading(code.plan, inputs)
-    work = PlanRun(code, Evaluation(now, given, doors), nested=nested)
+    work = PlanRun(code, Evaluation(now, given, doors, scanning.memory), nested=nested)
     for part in _run(code, inputs, uris, work, scanning):
         if isinstance(part, Iterable):
             yield from item_rows(part, nested)
@@ -370,6 +382,11 @@ def _run(code: PlanCode, inputs: Mapping[Source, Scannable], uris: Mapping[Sourc
     with ExitStack() as stack:
         documents = _Documents([plan], inputs, uris, scanning, stack)
         if plan.strategy is Strategy.PROJECT:
+            if code.by_columns is not None and all(map(twice, inputs.values())):
+                collected = _by_columns(code.by_columns, inputs, uris, work, scanning)
+                if collected is not None:
+                    yield collected.ready()
+                    return
             documents.project([work])
         else:
             for step in plan.passes:
@@ -386,6 +403,37 @@ def _run(code: PlanCode, inputs: Mapping[Source, Scannable], uris: Mapping[Sourc
                 work.end(step)
                 yield work.ready()
         yield work.ready()
+
+
+def _by_columns(
+    code: PlanCode,
+    inputs: Mapping[Source, Scannable],
+    uris: Mapping[Source, str | None],
+    work: PlanRun,
+    scanning: Scanning,
+) -> PlanRun | None:
+    """The same by columns, all but its answer; None where the documents have something that columns do not hold."""
+    from xstreamcast.run.collected import NotColumns
+
+    evaluation = work.evaluation
+    given = dict(evaluation.given)
+    evaluation = Evaluation(evaluation.now, given, evaluation.doors, evaluation.memory)
+    made = PlanRun(code, evaluation, written=scanning.grow, nested=work.nested)
+    (step,) = code.plan.passes
+    with ExitStack() as stack:
+        documents = _Documents([code.plan], inputs, uris, scanning, stack)
+        made.begin(step)
+        try:
+            with closing(documents.scan([step])) as batches:
+                for batch in batches:
+                    scanning.pause()
+                    for _ in made.take(step, batch):
+                        pass
+                    made.count(step, batch)
+            made.end(step)
+        except NotColumns:
+            return None
+    return made
 
 
 class _Documents:

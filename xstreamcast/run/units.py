@@ -19,16 +19,19 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.atomic import Item
+from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT
 from xstreamcast.model.namespaces import FN, XS
 from xstreamcast.model.tree import Node
+from xstreamcast.operators.aggregates import Distinct, decoded
 from xstreamcast.operators.state import State
 from xstreamcast.plan.algebra import PLAN, Concat, Fold, Group, Nest, Plan, Reduce, Slice, Unit, VarName
 from xstreamcast.run.evaluate import EvaluationContext, Executable
-from xstreamcast.run.reductions import Folded, Sliced, state_of
+from xstreamcast.run.reductions import Collected, Folded, Sliced, state_of
 from xstreamcast.run.sharing import Shared, share
 
 if TYPE_CHECKING:
     from xstreamcast.model.datetime import DateTime
+    from xstreamcast.run.collected import CollectedCode
     from xstreamcast.run.continuous.time.horizon import Horizon
     from xstreamcast.tables.batches import Rows
     from xstreamcast.tables.cells import Nested
@@ -78,7 +81,7 @@ class Parts:
     def __init__(self, plan: Plan) -> None:
         module, units = plan.module, [unit for step in plan.passes for unit in step.units]
         documents = [source.variable for source in plan.sources]
-        self.declared = [_declaration(variable, _DOCUMENT) for variable in documents]
+        self.declared = [declaration(variable, _DOCUMENT) for variable in documents]
         self.bound: set[VarName] = set()
         # An error of a variable of the prolog is not caught by the expression that reads it; that of a unit may be.
         readers = (module, *module.imported, *[part for part in plan.output if not isinstance(part, Unit)])
@@ -93,9 +96,9 @@ class Parts:
         if tries:
             self.bound.add(unit.variable)
         else:
-            self.declared.append(_declaration(unit.variable, value_type(unit)))
+            self.declared.append(declaration(unit.variable, value_type(unit)))
         if unit.nest is not None:
-            self.declared.append(_declaration(unit.nest.variable, _NODE))
+            self.declared.append(declaration(unit.nest.variable, _NODE))
             for inner in unit.nest.units:
                 self._declare(inner, tries)
 
@@ -108,7 +111,7 @@ class Parts:
         return Executable(replace(self.module, prolog=prolog, body=body, static=static))
 
 
-def _declaration(variable: VarName, declared: ast.SequenceType | None) -> ast.VariableDecl:
+def declaration(variable: VarName, declared: ast.SequenceType | None) -> ast.VariableDecl:
     return ast.VariableDecl(plan_name(variable), declared, None, external=True)
 
 
@@ -144,6 +147,8 @@ class UnitCode:
         self.nest = None if unit.nest is None else NestCode(parts, unit, unit.nest)
         self._programs: dict[str, Executable] = {}
         self._fields: list[Fields | None] = []  # found when first asked for
+        self.collected: CollectedCode | None = None
+        """How it is sorted or grouped by columns."""
 
     @property
     def fields(self) -> Fields | None:
@@ -159,9 +164,9 @@ class UnitCode:
         made = self._programs.get(form)
         if made is None:
             reduction = self.unit.reduction
-            more = [] if self.start is None else [_declaration(self.start.shared.variable, self.start.shared.type)]
+            more = [] if self.start is None else [declaration(self.start.shared.variable, self.start.shared.type)]
             if isinstance(reduction, Fold):
-                more.append(_declaration(self.accumulator, reduction.type))
+                more.append(declaration(self.accumulator, reduction.type))
             made = self._programs[form] = self.parts.compile(self._form(form), *more)
         return made
 
@@ -254,7 +259,7 @@ class NestCode:
         """The loop over instances that are given."""
         loop, over = self._loop
         given = replace(over, source=ast.VarRef(plan_name(self.key), span=over.source.span))
-        declared = _declaration(self.key, ast.SequenceType(ast.KindTest("node"), "*"))
+        declared = declaration(self.key, ast.SequenceType(ast.KindTest("node"), "*"))
         return self._parts.compile(replace(loop, clauses=(given, *loop.clauses[1:])), declared)
 
     @cached_property
@@ -262,7 +267,7 @@ class NestCode:
         """What is made of instances that are given, where they may be inside each other."""
         assert self.nest.each is not None
         given = ast.ForClause(plan_name(self.nest.variable), None, False, None, ast.VarRef(plan_name(self.key)))
-        declared = _declaration(self.key, ast.SequenceType(ast.KindTest("node"), "*"))
+        declared = declaration(self.key, ast.SequenceType(ast.KindTest("node"), "*"))
         return self._parts.compile(ast.FLWOR((given,), self.nest.each.whole, span=self._unit.span), declared)
 
     @cached_property
@@ -335,8 +340,12 @@ class _Given(dict[VarName, list[Item]]):
 class Evaluation:
     """What all programs of one run share: the values of variables, the clock, the doors."""
 
-    def __init__(self, now: DateTime, given: dict[VarName, list[Item]], doors: dict[str, Any]) -> None:
+    def __init__(
+        self, now: DateTime, given: dict[VarName, list[Item]], doors: dict[str, Any], memory: int | None = None
+    ) -> None:
         self.now = now
+        self.memory = memory
+        """Bytes that what is sorted or grouped may have; more of it goes to disk."""
         self.horizon: Horizon | None = None
         """Hears how what is evaluated depends on the clock, where a query goes on."""
         self.given = _Given(given)
@@ -427,7 +436,12 @@ class UnitRun:
         self.unit = code.unit
         self.failure: XStreamError | None = None
         """Of its computation: whoever reads its value meets it."""
-        self.state = evaluation.state(code)
+        if code.collected is None:
+            self.state = evaluation.state(code)
+        else:
+            from xstreamcast.run.collected import collected
+
+            self.state = collected(evaluation, code.collected)
         self.open: dict[int, _Instance] = {}
         """The nest instances that are cut, by where they begin."""
         self.waiting: deque[_Instance] = deque()
@@ -472,7 +486,12 @@ class UnitRun:
 
     def _take(self, root: Node, cuts: Sequence[Cut]) -> None:
         state = self.state
-        if self.code.nest is None and not isinstance(self.unit.reduction, Group):
+        if isinstance(state, Collected):
+            self.evaluation.begin(self.code, root)
+            state.take(root)
+        elif isinstance(state, Distinct) and self.unit.path is not None and (texts := self._texts(root)) is not None:
+            state.add_texts(*texts)
+        elif self.code.nest is None and not isinstance(self.unit.reduction, Group):
             if isinstance(state, Sliced):
                 state.add(list(islice(self.items(root, cuts), state.wanted)))
                 return
@@ -483,6 +502,16 @@ class UnitRun:
             state.add_part(list(self.evaluation.run(self.code.program(state.part))))
         else:
             state.add(list(self.items(root, cuts)))
+
+    def _texts(self, root: Node) -> tuple[Any, Any] | None:
+        """The untyped values of E's nodes in a batch, side by side; None if they are no columns, or not untyped."""
+        path = self.unit.path
+        assert path is not None
+        if path.steps[-1].test.kind not in (ELEMENT, ATTRIBUTE, TEXT) or root[0].octets is None:
+            return None
+        from xstreamcast.tables.columns import Table
+
+        return Table(root[0]).texts(path)
 
     def _nested(self, code: NestCode, root: Node, cuts: Sequence[Cut]) -> Iterator[Item]:
         """E's items, in the order in which the instances begin: those within one that is open wait for its end."""
@@ -534,3 +563,11 @@ class UnitRun:
         if self.failure is not None:
             raise self.failure
         return self.state.value()
+
+    def answer(self, written: bool) -> Iterable[Item]:
+        """As :meth:`value`, where it is in the answer and asked for once. ``written``: elements may be markup."""
+        if self.failure is None and isinstance(self.state, Collected):
+            return self.state.answer(written)
+        if self.failure is None and written and isinstance(self.state, Distinct) and self.state.texts is not None:
+            return decoded(*self.state.texts.keys)  # written as untyped values are
+        return self.value()

@@ -203,6 +203,13 @@ class Table:
         _, rows = self.walk(np.zeros(1, np.int64), np.zeros(1, np.int64), path)
         return rows[~np.isin(rows, np.array(skipped, np.int64))]
 
+    def texts(self, path: Path) -> tuple[Any, Longs]:
+        """The string values of the nodes of a path from the document, one after the other, and their bounds."""
+        start = np.zeros(1, np.int64)
+        _, rows = self.walk(start, start, path)
+        joined, ends = self.values(rows)
+        return joined, np.concatenate([start, ends])
+
     def column(self, column: Column, records: Longs) -> tuple[Longs, Longs]:
         """The rows of a column's values, and for each the number of its record."""
         owners = np.arange(len(records))

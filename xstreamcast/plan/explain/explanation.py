@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from xstreamcast.lang.ast import Module
     from xstreamcast.model.structure import Structure
     from xstreamcast.plan.algebra import Plan
+    from xstreamcast.plan.decompose.columns import Columnar
     from xstreamcast.plan.graph.verdict import Judgement
     from xstreamcast.plan.modes.rewrite import Modes
     from xstreamcast.plan.mutability import Fixed
@@ -37,6 +38,8 @@ class Explanation:
     """Why its streams are not followed in columns, if they are not."""
     fixed: Fixed | None = None
     """The regions of its streams that are declared fixed."""
+    columns: tuple[Columnar, ...] = ()
+    """The sorts and groups that are made of columns, if the document is large."""
     modes: Modes | None = None
     """The emission mode in which they are followed, and what is not looked into in it."""
 

@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.lang.ast import Span
-from xstreamcast.plan.algebra import Pass, Strategy, Unit
+from xstreamcast.plan.algebra import Gather, Pass, Strategy, Unit
 from xstreamcast.plan.explain.words import blamed, construct, named, needed_by, place, reasons
 from xstreamcast.plan.graph.nodes import Graph, Node
 from xstreamcast.plan.graph.verdict import CLAIMS, Judgement
@@ -34,6 +34,7 @@ def to_text(explanation: Explanation) -> str:
     sections = [
         wrap(explanation.verdict, WIDTH, subsequent_indent="  "),
         list(blocking_lines(explanation)),
+        list(column_lines(explanation)),
         list(step_lines(explanation.top)),
         *[list(pass_lines(each, number, len(explanation.plan.passes)))
           for number, each in enumerate(explanation.plan.passes, 1)],
@@ -67,6 +68,16 @@ def blocking_lines(explanation: Explanation) -> Iterator[str]:
         for number, name in enumerate(needed):
             hint = SECOND_PASS if number == len(needed) - 1 else ""
             yield from located(explanation, units[name].span, "needed before the next pass", hint)
+
+
+def column_lines(explanation: Explanation) -> Iterator[str]:
+    """What of a large document is kept in columns, and whether that may go to disk."""
+    for each in explanation.columns:
+        what = "group by" if isinstance(each.reduction, Gather) else "order by"
+        keys = ", ".join(describe_path(each.path / key.path) for key in each.keys)
+        kept = "keys and what is reduced" if isinstance(each.reduction, Gather) else "keys and records"
+        beyond = "spills beyond --memory" if each.spills else "in memory"
+        yield f"{what} in columns, by {keys}; state: {kept}; {beyond}"
 
 
 def located(explanation: Explanation, span: Span, what: str, hint: str) -> Iterator[str]:

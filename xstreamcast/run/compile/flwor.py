@@ -45,7 +45,7 @@ def _binds(clause: ast.Clause) -> set[VarName]:
     return {name.expanded for name in (*items, *atomic)}
 
 
-class _Writer:
+class Writer:
     """Writes one FLWOR; ``finish`` writes what happens to a complete tuple, ``deliver`` to results made elsewhere."""
 
     def __init__(
@@ -92,7 +92,7 @@ class _Writer:
             return
         clause, rest = clauses[0], clauses[1:]
         with self.c.at(clause):
-            _CLAUSES[type(clause)](self, clause, rest, scope)
+            CLAUSES[type(clause)](self, clause, rest, scope)
 
     def _move(self, clauses: list[ast.Clause], scope: Scope) -> bool:
         """Too many loops for one function: go on in another, if what is left can be told apart."""
@@ -383,14 +383,14 @@ def _name(expanded: VarName) -> ast.Name:
     return ast.Name("", expanded[1], expanded[0])
 
 
-_CLAUSES: dict[type[ast.Clause], Callable[[_Writer, Any, list[ast.Clause], Scope], None]] = {  # each its own clause
-    ast.ForClause: _Writer.for_clause,
-    ast.LetClause: _Writer.let_clause,
-    ast.WhereClause: _Writer.where_clause,
-    ast.CountClause: _Writer.count_clause,
-    ast.OrderClause: _Writer.order_clause,
-    ast.GroupClause: _Writer.group_clause,
-    ast.WindowClause: _Writer.window_clause,
+CLAUSES: dict[type[ast.Clause], Callable[[Writer, Any, list[ast.Clause], Scope], None]] = {  # each its own clause
+    ast.ForClause: Writer.for_clause,
+    ast.LetClause: Writer.let_clause,
+    ast.WhereClause: Writer.where_clause,
+    ast.CountClause: Writer.count_clause,
+    ast.OrderClause: Writer.order_clause,
+    ast.GroupClause: Writer.group_clause,
+    ast.WindowClause: Writer.window_clause,
 }
 
 
@@ -414,7 +414,7 @@ def flwor_each(c: Compiler, e: ast.FLWOR, scope: Scope, body: Body, need: int) -
     def finish(result: ast.Expr, inner: Scope) -> None:
         c.each(result, inner, body, ORDERED)
 
-    _Writer(c, e, scope, finish, lambda val: c.iterate(val, body)).write()
+    Writer(c, e, scope, finish, lambda val: c.iterate(val, body)).write()
 
 
 def each_result(
@@ -425,7 +425,7 @@ def each_result(
     deliver: Callable[[Val], None],
 ) -> None:
     """Write loops that run ``finish`` on the return expression in the scope of each tuple."""
-    _Writer(c, e, scope, finish, deliver).write()
+    Writer(c, e, scope, finish, deliver).write()
 
 
 @value(ast.FLWOR)
@@ -434,7 +434,7 @@ def flwor_value(c: Compiler, e: ast.FLWOR, scope: Scope) -> Val:
     if not all(isinstance(clause, ast.LetClause) for clause in e.clauses):
         return c.collect(e, scope)
     made: list[Val] = []
-    _Writer(c, e, scope, lambda result, inner: made.append(c.value(result, inner)), made.append).write()
+    Writer(c, e, scope, lambda result, inner: made.append(c.value(result, inner)), made.append).write()
     return made[0]
 
 
@@ -446,7 +446,7 @@ def flwor_build(c: Compiler, e: ast.FLWOR, scope: Scope, builder: str) -> None:
     def deliver(val: Val) -> None:
         c.out.line(f"{builder}.add_all({c.list(val)})")
 
-    _Writer(c, e, scope, finish, deliver).write()
+    Writer(c, e, scope, finish, deliver).write()
 
 
 def flwor_count(c: Compiler, e: ast.FLWOR, scope: Scope) -> str:
@@ -459,7 +459,7 @@ def flwor_count(c: Compiler, e: ast.FLWOR, scope: Scope) -> str:
         c.each(result, inner, lambda item: out.line(f"{total} += 1"), ORDERED)
 
     with out.sealed():
-        writer = _Writer(c, e, scope, tally, lambda val: out.line(f"{total} += len({c.list(val)})"))
+        writer = Writer(c, e, scope, tally, lambda val: out.line(f"{total} += len({c.list(val)})"))
         last = e.clauses[-2] if len(e.clauses) > 1 else None
 
         def bulk(join: Join) -> bool:

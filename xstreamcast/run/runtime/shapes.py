@@ -14,7 +14,8 @@ from typing import Final
 
 from xstreamcast.dataclass import dataclass
 from xstreamcast.model.build import TreeBuilder
-from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT
+from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT, name_local
+from xstreamcast.model.serialise_xml import escape_attribute, escape_text
 from xstreamcast.model.tree import Tree
 from xstreamcast.run.runtime.construct import ContentBuilder
 
@@ -54,12 +55,13 @@ def _picker(places: list[int]) -> Callable[[tuple[str | None, ...]], tuple[str |
 class Shape:
     """The form of an element without namespaces; called with its texts it gives the element."""
 
-    __slots__ = ("base_uri", "events", "known")
+    __slots__ = ("base_uri", "events", "known", "written")
 
     def __init__(self, events: tuple[Event, ...], base_uri: str | None) -> None:
         self.events = events
         self.base_uri = base_uri
         self.known: dict[tuple[bool, ...], Columns] = {}
+        self.written: dict[tuple[bool, ...], tuple[str, Callable[[tuple[str, ...]], tuple[str, ...]]]] = {}
 
     def columns(self, texts: tuple[str, ...]) -> Columns:
         """The columns for these texts."""
@@ -96,6 +98,61 @@ class Shape:
         found = self.columns(texts)
         columns = (found.kind, found.name, found.prefix, found.up, found.size, found.pick((*texts, "", None)))
         return Tree.of_columns(columns, self.base_uri)
+
+    def markup(self, rows: list[tuple[str, ...]]) -> str:
+        """What the xml method writes of the elements with these texts, one after the other."""
+        if not rows or not rows[0]:
+            return self._written(())[0] * len(rows)
+        kinds = [kind for kind, _ in self.events if kind in (ATTRIBUTE, TEXT)]
+        columns = []
+        whole = True
+        for kind, column in zip(kinds, zip(*rows, strict=True), strict=True):
+            whole = whole and all(column)
+            escape = escape_attribute if kind == ATTRIBUTE else escape_text
+            plain = "".join(column)
+            columns.append(column if escape(plain) is plain else tuple(map(escape, column)))
+        escaped = zip(*columns, strict=True)
+        if whole:
+            return "".join(map(self._written((True,) * len(kinds))[0].__mod__, escaped))
+        made = []
+        for texts in escaped:
+            template, pick = self._written(tuple(map(bool, texts)))
+            made.append(template % pick(texts))
+        return "".join(made)
+
+    def _written(self, there: tuple[bool, ...]) -> tuple[str, Callable[[tuple[str, ...]], tuple[str, ...]]]:
+        """The markup with certain texts, and which of all texts stand in it."""
+        found = self.written.get(there)
+        if found is None:
+            made: list[str] = []
+            names: list[str] = []
+            places: list[int] = []
+            number, within = -1, False  # a start tag
+            for kind, name in self.events:
+                number += kind in (ATTRIBUTE, TEXT)
+                if kind == ATTRIBUTE:
+                    made.append(f' {name_local[name]}="%s"')
+                    places.append(number)
+                    continue
+                if kind == TEXT and not there[number]:
+                    continue
+                if (kind, name) == END:
+                    made.append("/>" if within else f"</{names[-1]}>")
+                    names.pop()
+                    within = False
+                    continue
+                made.append(">" * within)
+                within = kind == ELEMENT
+                if kind == ELEMENT:
+                    names.append(name_local[name])
+                    made.append(f"<{names[-1]}")
+                else:
+                    made.append("%s")
+                    places.append(number)
+            pick = _picker(places) if places else (lambda _: ())
+            found = self.written[there] = "".join(made), pick  # type: ignore[assignment]  # texts are there
+        assert found is not None
+        return found
 
     def filled(self, *texts: str) -> Filled:
         """The element as it can be added to any content, any number of times."""
