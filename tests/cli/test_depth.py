@@ -7,14 +7,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import Ran, xcast
 
 from xstreamcast import continuous, limit_depth, query
 from xstreamcast.errors import XMLError
-from xstreamcast.model.change import Fill
-from xstreamcast.model.depth import DEFAULT, MOUNTED, VARIABLE, deepest
+from xstreamcast.model.change import Fill, Remove
+from xstreamcast.model.depth import DEFAULT, VARIABLE, deepest
 from xstreamcast.model.parse import KERNEL_FROM
 
 
@@ -96,13 +97,37 @@ def test_a_continuous_query_assembles_deep_content_without_recursion(text: str) 
         sys.setrecursionlimit(frames)
 
 
-def test_holes_within_holes_count_as_levels() -> None:
+@pytest.mark.parametrize(("emit", "depth"), [("eager", 1_500), ("certain", 500)])
+def test_holes_within_holes_count_as_levels(emit: Any, depth: int) -> None:
     said: list[str] = []
-    asked = continuous('count(stream("s")//a)', report=lambda found: said.append(found.code))
-    asked.feed(Fill(region=0, content=b'<m><stream:hole id="1"/></m>'))
-    for region in range(2 * MOUNTED, 0, -1):
-        asked.feed(Fill(region=region, content=b'<a><stream:hole id="%d"/></a>' % (region + 1)))
-    assert (set(said), asked.text()) == ({"XSC0007"}, str(MOUNTED - 1))
+    before = limit_depth(depth)
+    try:
+        asked = continuous('count(stream("s")//a)', emit=emit, report=lambda found: said.append(found.code))
+        asked.feed(Fill(region=0, content=b'<m><stream:hole id="1"/></m>'))
+        levels = range(depth + 9, 0, -1)
+        chain = [Fill(region=n, content=b'<a><stream:hole id="%d"/></a>' % (n + 1)) for n in levels]
+        asked.feed_many(chain[:-1])
+        asked.feed(chain[-1])  # all of them come to stand somewhere by this one
+        assert (set(said), asked.text()) == ({"XSC0007"}, str(depth - 1) if emit == "eager" else "")
+        asked.feed(Remove(region=1))
+        assert asked.text() == "0"
+    finally:
+        limit_depth(before)
+
+
+def test_many_fragments_within_each_other_are_no_recursion() -> None:
+    """As many as take ten times the frames that Python may have."""
+    for order in (1, -1):
+        asked, frames = continuous('count(stream("s")//a)'), sys.getrecursionlimit()
+        chain = [Fill(region=n, content=b'<a><stream:hole id="%d"/></a>' % (n + 1)) for n in range(2_500)]
+        sys.setrecursionlimit(1_000)
+        try:
+            asked.feed_many(chain[::order])
+            assert asked.text() == "2500"
+            asked.feed(Fill(region=0, content=b"<a/>"))
+            assert asked.text() == "1"
+        finally:
+            sys.setrecursionlimit(frames)
 
 
 def test_watch_says_which_fragment_is_too_deep_and_goes_on(tmp_path: Path) -> None:

@@ -15,8 +15,6 @@ from xstreamcast.errors import Place, XStreamError, error
 DEFAULT: Final = 10_000
 VARIABLE: Final = "XCAST_MAX_DEPTH"
 """The variable of the environment that tells processes which a command or Spark starts."""
-MOUNTED: Final = 1_500
-"""Contents within each other that a continuous query looks into: each takes some of Python's stack."""
 
 
 class _Limit:

@@ -269,6 +269,23 @@ def test_what_operators_tell_is_the_answer_after_every_batch(shape: str, text: s
     follow(text, SHAPES[shape], Drawn(SHAPES[shape], seed_of(shape, text)).changes(count), size)
 
 
+def _hole(number: int) -> bytes:
+    return b'<stream:hole id="%d" tsid="3"/>' % number
+
+
+def test_rows_of_no_items_do_not_stand_between_the_values_of_others() -> None:
+    query = continuous('for $b in stream("s")//b order by $b/k return $b/@id/1', structures=SHAPES["fillers"])
+    query.feed_many([
+        Fill(region=0, tsid=1, content=b'<r><stream:hole id="10" tsid="2"/></r>'),
+        Fill(region=10, tsid=SECTION, content=b"<s>%b</s>" % b"".join(map(_hole, (100, 101, 102)))),
+        Fill(region=100, tsid=RECORD, content=b'<b id="1"><k>1</k></b>'),
+        Fill(region=101, tsid=RECORD, content=b"<b><k>2</k></b>"),
+        Fill(region=102, tsid=RECORD, content=b'<b id="3"><k>3</k></b>'),
+    ])  # fmt: skip
+    assert query.text() == "1 1"
+    assert query.shown == 2
+
+
 def test_something_stands_beside_a_region_that_was_removed_before_the_columns_were_left() -> None:
     changes: list[Change] = [
         Fill(region=0, tsid=1, content=b'<r><stream:hole id="10" tsid="2"/></r>'),

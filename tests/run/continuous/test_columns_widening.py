@@ -213,3 +213,14 @@ def test_a_structure_that_was_whole_cannot_be_added_to_where_fragments_were_pass
     assert found == []  # the query looks for no d
     query.feed(parse_structure(whole.format('<tag id="3" name="d" type="filler"/><tag id="4" name="c"/>')), "s")
     assert found == ["XSC0036quarantine"]
+
+
+def test_what_a_structure_adds_is_needed_from_then_on() -> None:
+    """By objects, too: the fragment that comes next is not passed over by what was needed before."""
+    small = parse_structure('<tag id="1" name="r" type="snapshot"/>')
+    large = parse_structure('<tag id="1" name="r" type="snapshot"><tag id="2" name="a"/></tag>')
+    query = continuous('stream("s")')
+    for item in (small, Fill(region=0, tsid=1, content=b'<r><stream:hole id="1" tsid="2"/></r>'), large):
+        query.feed(item, "s")
+    query.feed(Fill(region=1, tsid=2, content=b"<a/>"), "s")
+    assert query.text() == "<r><a/></r>"

@@ -131,6 +131,9 @@ class Association(AtOnce):
             self.report(Diagnostic("XSC0036", "quarantine", f"{message}; {hint}", place))
             return
         super().take_structure(structure, place)
+        for live in self.followers:  # what they need is asked of them before they see the next change
+            live.structure = self.structure
+            live.learn()
 
     def misses(self, structure: Structure) -> bool:
         """Whether fragments would have to be opened, if this were the structure, that have been passed over."""

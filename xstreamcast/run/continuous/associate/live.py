@@ -51,7 +51,7 @@ class Live(Mounting):
     def follow(self, change: Change) -> None:
         """See what the table says now that a change has been taken in."""
         if self.structure is not self._known:
-            self._learn()
+            self.learn()
         if isinstance(change, Eos) or change.doc != self.doc:
             return
         if isinstance(change, ContentChange) and (change.region not in self.holes or change.region in self.passed):
@@ -69,7 +69,7 @@ class Live(Mounting):
                 self._place(target, change.tsid)
             self.resync(target)
 
-    def _learn(self) -> None:
+    def learn(self) -> None:
         """Go by another structure from now on: all places are found anew, for other fragments may matter."""
         if self.structure != self._known:
             for mount in tuple(self.root.mounts.values()):
@@ -110,7 +110,7 @@ class Live(Mounting):
         ``anew``: those of them to which more has happened than that these came.
         """
         if self.structure is not self._known:
-            self._learn()
+            self.learn()
         holes, table, doc = self.holes, self.table, self.doc
         if doc:
             return

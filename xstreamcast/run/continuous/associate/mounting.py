@@ -6,9 +6,10 @@ is there. The cost is that of the fragment, and O(depth · log n) for the sums.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.cast.regions import Filling, Region, Regions, Report
 from xstreamcast.model.change import ROOT
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 Fresh = list[tuple[tuple[Any, ...], Filling, Interval | None]]
 """Fillings to be mounted: their keys in the order of the region, and their lifespans."""
 
+_AT_ONCE: Final = 100
+"""Contents within each other that are mounted one from the other; those deeper inside come when these are done."""
+
 
 class Mounting(Regions):
     """T1 and, beside it, T as occurrences and members.
@@ -64,6 +68,9 @@ class Mounting(Regions):
         self.passed: dict[int, tuple[Mount, ...]] = {}  # the holes nobody looks into: where they are
         self.forced: set[int] = set()  # those of them that hold a fragment of another tag, after all
         self.tops: dict[tuple[int, int], Above] = {}
+        self._within = 0
+        self._later: deque[Occurrence] = deque()
+        self._doomed: deque[Occurrence] = deque()
         self.dirty: dict[Member, None] = {}
         self.gone: list[Member] = []
         self.vanishing = False
@@ -167,7 +174,24 @@ class Mounting(Regions):
         self._settle(occurrence, [], self._wanted(occurrence))
 
     def sync(self, occurrence: Occurrence) -> None:
-        """Mount what is seen and not mounted, unmount what is no longer seen."""
+        """Mount what is seen and not mounted, unmount what is no longer seen; so in the holes of what is mounted."""
+        if self._within == _AT_ONCE:
+            self._later.append(occurrence)  # what is in it takes no more of Python's stack
+            return
+        self._within += 1
+        try:
+            self._sync(occurrence)
+        except BaseException:
+            self._later.clear()
+            raise
+        finally:
+            self._within -= 1
+        while self._doomed and not self._within:
+            self._dispose(self._doomed.popleft())
+        while self._later and not self._within:
+            self.sync(self._later.popleft())
+
+    def _sync(self, occurrence: Occurrence) -> None:
         region, mounts = occurrence.region, occurrence.mounts
         seen = self._wanted(occurrence)
         if mounts:
@@ -378,8 +402,17 @@ class Mounting(Regions):
 
     def _dispose(self, occurrence: Occurrence) -> None:
         """A place is no longer in T, nor what stands beside it."""
-        for place in tuple(side_by_side(occurrence)):
-            self._dispose_one(place)
+        if self._within == _AT_ONCE:
+            self._doomed.append(occurrence)
+            return
+        self._within += 1
+        try:
+            for place in tuple(side_by_side(occurrence)):
+                self._dispose_one(place)
+        finally:
+            self._within -= 1
+        while self._doomed and not self._within:
+            self._dispose(self._doomed.popleft())
 
     def _dispose_one(self, occurrence: Occurrence) -> None:
         self.leave(occurrence)

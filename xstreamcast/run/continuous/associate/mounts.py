@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from xstreamcast.model.depth import MOUNTED, deepest, too_deep
+from xstreamcast.model.depth import deepest, too_deep
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, intern, name_uri
 from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.time import Interval, format_instant
@@ -139,8 +139,8 @@ class Mount:
         self, occurrence: Occurrence, filling: Filling, key: tuple[Any, ...], lifespan: Interval | None, grove: Grove
     ) -> None:
         self.depth: int = 1 if occurrence.parent is None else occurrence.parent.depth + 1  # among contents
-        if self.depth > min(MOUNTED, deepest()):
-            raise too_deep(within=f", or {MOUNTED} fragments: region {occurrence.id} is in so many")
+        if self.depth > deepest():
+            raise too_deep(within=f": region {occurrence.id} is in so many others")
         self.occurrence = occurrence
         self.filling = filling
         self.key = key

@@ -45,7 +45,9 @@ def written_each(many: Iterable[list[Item]]) -> Iterator[Written | None]:
     pieces: list[str] = []
     writer = XMLWriter(Parameters(), pieces)
     for items in many:
-        if all(type(item) is Node and item[0].kind[item[1]] in _CHILDREN for item in items):
+        if not items:
+            yield None
+        elif all(type(item) is Node and item[0].kind[item[1]] in _CHILDREN for item in items):
             for tree, row in items:
                 writer.subtree(tree, row)
             yield Written("".join(pieces), False, False)
