@@ -16,7 +16,14 @@ def not_collecting(settles: bool = False) -> Iterator[None]:
         yield
     finally:
         if collecting:
-            if settles and not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()
+            if settles:
+                settle()
             gc.enable()
+
+
+def settle() -> None:
+    """What has been made is old from now on. It is not for little: to see whether somebody has frozen things, all of
+    those are counted."""
+    if not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()

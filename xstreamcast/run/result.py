@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.model.atomic import Item
-from xstreamcast.model.garbage import not_collecting
+from xstreamcast.model.garbage import not_collecting, settle
 from xstreamcast.model.tree import ATTRIBUTE, TEXT, Node
 
 if TYPE_CHECKING:
@@ -104,8 +104,10 @@ class Result(Iterable[Item]):
             while some:
                 made: list[Item] = []
                 try:
-                    with not_collecting(settles=True):
+                    with not_collecting():
                         made.extend(islice(rest, _AT_ONCE))
+                        if len(made) == _AT_ONCE:
+                            settle()
                 except XStreamError as failure:
                     self._items += made
                     self._failure = failure

@@ -192,7 +192,7 @@ class Drawn:
         if draw.random() < 0.08:
             return Remove(region=region, tsid=tsid, version=version, valid_time=self.time(tsid))
         timed = self.shape.tags[tsid].type == "event"
-        kind = draw.choice([Fill, Fill, Repeat] if timed else [Fill, Repeat, Replace])
+        kind = draw.choice([Fill, Fill, Fill, Repeat, Repeat, Replace] if timed else [Fill, Repeat, Replace])
         content = self.content(tsid, region)
         return kind(region=region, tsid=tsid, version=version, valid_time=self.time(tsid), content=content)
 
@@ -267,6 +267,37 @@ def test_elements_with_holes_are_copied_where_nobody_hears_of_the_holes(shape: s
 def test_what_operators_tell_is_the_answer_after_every_batch(shape: str, text: str) -> None:
     size, count = in_turn(shape, text)
     follow(text, SHAPES[shape], Drawn(SHAPES[shape], seed_of(shape, text)).changes(count), size)
+
+
+def test_a_replacement_comes_instead_of_the_events_of_its_instant() -> None:
+    shape = SHAPES["events"]
+    at = parse_instant("2003-11-01T00:00:00")
+
+    def event(kind: type[Fill] | type[Replace], k: str, version: int | None = None, later: int = 0) -> Change:
+        content = f'<b id="1"><x>1</x><k>{k}</k></b>'.encode()
+        return kind(region=100, tsid=RECORD, version=version, valid_time=at + later, content=content)
+
+    root = Fill(region=0, tsid=1, content=b'<r><stream:hole id="10" tsid="2"/></r>')
+    section = Fill(region=10, tsid=SECTION, content=b"<s>%b</s>" % _hole(100))
+    changes: list[Change] = [
+        root, section, event(Fill, "a"), event(Fill, "b"), event(Fill, "c", later=5), event(Replace, "d"),
+        event(Fill, "a"), event(Replace, "e", 3), event(Fill, "f", 2), event(Replace, "g", 2), event(Fill, "h", 7),
+        event(Replace, "i", 5), event(Replace, "i", 5), event(Replace, "j", 8), section,
+    ]  # fmt: skip
+    for text in (
+        'stream("s")//b/k',
+        'sum(stream("s")//b/x)',
+        'for $b in stream("s")//b order by $b/k return $b/k/text()',
+    ):
+        for size in (1, 3, 100):
+            query = follow(text, shape, changes, size)
+            assert query.state()["followed"] == "columns"
+    many = continuous('count(stream("s")//b)', structures=shape)
+    many.feed_many([root, section])
+    for number in range(1000):
+        many.feed(event(Replace, str(number)))
+    assert many.text() == "1"
+    assert many.inflow.association("s").inlet.table.filled < 100  # type: ignore[union-attr]  # it is in columns
 
 
 def _hole(number: int) -> bytes:

@@ -13,14 +13,16 @@ from xstreamcast.model.change import Fill, Remove, Repeat, Replace
 
 NOWHERE: Final = -1
 
-# A region: its number; the last filling that came; the last of its places; a hole that is being looked for.
-NUMBER, HEAD, PLACE, SOUGHT, REGION_WORDS = range(5)
+# A region: its number; the last filling that came; the last of its places; a hole that is being looked for; whether
+# events of it have been replaced.
+NUMBER, HEAD, PLACE, SOUGHT, REPLACED, REGION_WORDS = range(6)
 # A filling: its region, and the next of that; tag, version (-1: none), time; where its content lies; its holes, from
 # one on; flags; what orders events of one instant; its last node.
 OF, NEXT, TSID, VERSION, TIME, BEGIN, TO, FIRST, COUNT, FLAGS, DIGEST, NODE, FILLING_WORDS = range(13)
-ENDED, CHANGED, LET_GO, AHEAD = 1, 2, 4, 8
+ENDED, CHANGED, LET_GO, AHEAD, REPLACES, UNSAID = 1, 2, 4, 8, 16, 32
 """Of a filling: its life has ended, there is no content; it has not been settled since it changed; no query can see it
-again; its time has not come by a clock other than the stream's own."""
+again; its time has not come by a clock other than the stream's own; it came instead of the events of its instant; it
+said no version, and counts as that of what it came instead of."""
 UNSEEN: Final = ENDED | AHEAD
 # A hole: the region it is for; where it lies, from its content's beginning; its tag; the tag of the element around it,
 # NOWHERE in a page.
@@ -47,11 +49,12 @@ UNKNOWN, UNTIMED, TEMPORAL, EVENT = -1, 0, 1, 2
 
 # How much there is, and what a batch did.
 REGIONS, FILLINGS, HOLES, BYTES, DEAD, NOW, CHANGES, LOGGED, REORDERED, DIRTY, SKIPPED, PLACES, NODES = range(13)
-FREE_PLACE, FREE_NODE, WORK, SETTLED, GROWS = range(13, 18)
-# Whether the structure grows: what may be seen by what it adds is not passed over.
+FREE_PLACE, FREE_NODE, WORK, SETTLED, GROWS, LEAVING = range(13, 19)
+# Whether the structure grows: what may be seen by what it adds is not passed over. How many events that were replaced
+# are rows still.
 # Of time: the current one by another clock than the stream's own; the earliest to come; how late a change
 # may be (-1: at any time), what is too late now, and the watermark of the other streams.
-CLOCK, AWAITED, LATENESS, MARK, OTHERS, TALLY = range(18, 24)
+CLOCK, AWAITED, LATENESS, MARK, OTHERS, TALLY = range(19, 25)
 
 FILL, REPEAT, REPLACE, REMOVE = (KINDS.index(kind) for kind in (Fill, Repeat, Replace, Remove))
 # What is to be said of a change that was taken: it is older, says something else again, removes nothing, or an event;

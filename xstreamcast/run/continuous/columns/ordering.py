@@ -7,6 +7,7 @@ from typing import Any
 from xstreamcast.native.kernel import I64, I64x2, inner, kernel
 from xstreamcast.run.continuous.columns.layout import (
     DIGEST,
+    FLAGS,
     N_FILLING,
     N_PLACE,
     NUMBER,
@@ -15,9 +16,16 @@ from xstreamcast.run.continuous.columns.layout import (
     P_NODE,
     P_REGION,
     TIME,
+    UNSAID,
     VERSION,
 )
 from xstreamcast.run.continuous.columns.standing import parent_of
+
+
+@inner
+def said(f: int, fillings: Any) -> int:
+    """The version that an event was sent with."""
+    return int(fillings[f, VERSION]) if fillings[f, VERSION] > 0 and fillings[f, FLAGS] & UNSAID == 0 else 0
 
 
 @inner
@@ -25,8 +33,7 @@ def earlier(a: int, b: int, fillings: Any) -> bool:
     """Whether one filling of a region comes before another: by time, version, tag; events then by what they say."""
     if fillings[a, TIME] != fillings[b, TIME]:
         return bool(fillings[a, TIME] < fillings[b, TIME])
-    mine = fillings[a, VERSION] if fillings[a, VERSION] > 0 else 0
-    its = fillings[b, VERSION] if fillings[b, VERSION] > 0 else 0
+    mine, its = said(a, fillings), said(b, fillings)
     if mine != its:
         return bool(mine < its)
     return bool(fillings[a, DIGEST] < fillings[b, DIGEST])

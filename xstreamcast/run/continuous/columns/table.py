@@ -55,6 +55,7 @@ from xstreamcast.run.continuous.columns.layout import (
     IS_GONE,
     KIND,
     LATENESS,
+    LEAVING,
     LET_GO,
     LOGGED,
     MARK,
@@ -81,6 +82,8 @@ from xstreamcast.run.continuous.columns.layout import (
     REGIONS,
     REMOVE,
     REORDERED,
+    REPLACE,
+    REPLACES,
     ROOTLESS,
     SENSE,
     SHOWS,
@@ -91,6 +94,7 @@ from xstreamcast.run.continuous.columns.layout import (
     TO,
     TOP,
     TSID,
+    UNSAID,
     UNTIMED,
     VERSION,
 )
@@ -328,7 +332,7 @@ class RegionTable:
         self.fillings = grown(self.fillings, int(tally[FILLINGS]) + count)
         self.holes = grown(self.holes, int(tally[HOLES]) + marks)
         self._arena.hold(int(tally[BYTES]) + size + 8)
-        self._changed = grown(self._changed, int(tally[CHANGES]) + count)
+        self._changed = grown(self._changed, int(tally[FILLINGS]) + count)  # each of them once
         if 2 * regions > len(self._slots):
             self._slots = slots(self.regions[: tally[REGIONS], NUMBER], 2 * regions)
         if 2 * len(self.fillings) > len(self._stamps):
@@ -342,7 +346,7 @@ class RegionTable:
         if len(timed):
             rows = fillings[timed]
             events = tags[rows[:, TSID], KIND] == EVENT
-            versions = np.where(events, rows[:, VERSION].clip(0), 0)
+            versions = np.where(events & (rows[:, FLAGS] & UNSAID == 0), rows[:, VERSION].clip(0), 0)
             put_all(made, stamps_of(rows[:, OF], rows[:, TSID], rows[:, TIME], versions) & mask, timed)
         return made
 
@@ -419,8 +423,8 @@ class RegionTable:
         """Nodes have been dealt with: those that are gone are no more."""
         self.tally[DIRTY] = 0
         self._release(some, self.nodes, self.tally)
-        if self._leaving:
-            self._leaving = 0
+        if self._leaving or 2 * self.tally[LEAVING] > self.tally[FILLINGS]:
+            self._leaving = self.tally[LEAVING] = 0
             moved: Longs = np.zeros(self.tally[FILLINGS], np.int64)
             forget(self.regions, self.fillings, self.nodes, moved, self.tally)
             self._stamps = self._stamped(len(self._stamps))
@@ -507,15 +511,18 @@ class RegionTable:
         plain = ended & ~timed & (fillings[:, VERSION] < 0)
         left = ended & (fillings[:, FLAGS] & LET_GO != 0)  # they have not been removed: nobody can see them
         told = (~plain | removed) & ~left
-        # A removal says nothing of what has not been there, so that it is sent before.
-        some = np.flatnonzero(told).repeat(1 + plain[told])
+        # A removal says nothing of what has not been there, so that it is sent before; so is a replacement that has the
+        # version of what was there.
+        unsaid = fillings[:, FLAGS] & UNSAID != 0
+        some = np.flatnonzero(told).repeat(1 + (plain | unsaid)[told])
         again = np.append(False, some[1:] == some[:-1])
         fillings, timed, ended = fillings[some], timed[some], ended[some] & (~plain[some] | again)
         rows = empty(len(fillings))
-        rows[:, change.KIND] = np.where(ended, REMOVE, FILL)
+        instead = np.where(fillings[:, FLAGS] & REPLACES != 0, REPLACE, FILL)
+        rows[:, change.KIND] = np.where(ended, REMOVE, instead)
         rows[:, change.REGION] = self.regions[fillings[:, OF], NUMBER]
         rows[:, change.TSID] = np.where(fillings[:, TSID] == self.page, change.NONE, fillings[:, TSID])
-        rows[:, change.VERSION] = fillings[:, VERSION].clip(NOWHERE)
+        rows[:, change.VERSION] = np.where(unsaid[some] & again, NOWHERE, fillings[:, VERSION].clip(NOWHERE))
         rows[:, change.TIME] = np.where(timed & (fillings[:, TIME] != BEGINNING), fillings[:, TIME], change.NO_TIME)
         text = self.arena.data
         spans = zip(*fillings[:, [BEGIN, TO]].T.tolist(), strict=True)

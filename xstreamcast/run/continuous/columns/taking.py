@@ -51,6 +51,8 @@ from xstreamcast.run.continuous.columns.layout import (
     KIND,
     LATE,
     LATENESS,
+    LEAVING,
+    LET_GO,
     LOGGED,
     MARK,
     NAME_FROM,
@@ -70,6 +72,8 @@ from xstreamcast.run.continuous.columns.layout import (
     REMOVE,
     REPEAT,
     REPLACE,
+    REPLACED,
+    REPLACES,
     ROOTLESS,
     SENSE,
     SKIPPED,
@@ -83,6 +87,7 @@ from xstreamcast.run.continuous.columns.layout import (
     TOP,
     TSID,
     UNKNOWN,
+    UNSAID,
     UNTIMED,
     VERSION,
 )
@@ -121,6 +126,7 @@ def slot_of(number: int, places: Any, regions: Any, tally: Any) -> int:
     regions[made, HEAD] = NOWHERE
     regions[made, PLACE] = NOWHERE
     regions[made, SOUGHT] = NOWHERE
+    regions[made, REPLACED] = 0
     return int(made)
 
 
@@ -386,6 +392,36 @@ def _settle_later(f: int, fillings: Any, changed: Any, tally: Any) -> None:
         tally[CHANGES] += 1
 
 
+@inner
+def _newer(slot: int, tsid: int, at: int, version: int, regions: Any, fillings: Any) -> int:
+    """A replacement at an instant that is newer than a change; NOWHERE if there is none."""
+    f = regions[slot, HEAD]
+    while f >= 0:
+        alike = fillings[f, TSID] == tsid and fillings[f, TIME] == at
+        if alike and fillings[f, FLAGS] & (ENDED | REPLACES) == REPLACES and 0 <= version < fillings[f, VERSION]:
+            return int(f)
+        f = fillings[f, NEXT]
+    return NOWHERE
+
+
+@inner
+def _replace(slot: int, tsid: int, at: int, version: int, regions: Any, fillings: Any, changed: Any, tally: Any) -> int:
+    """The events of an instant that are not newer are there no more; the largest of their versions."""
+    found = NOWHERE
+    regions[slot, REPLACED] = 1
+    f = regions[slot, HEAD]
+    while f >= 0:
+        alike = fillings[f, TSID] == tsid and fillings[f, TIME] == at and fillings[f, FLAGS] & ENDED == 0
+        if alike and (version < 0 or fillings[f, VERSION] <= version):
+            found = max(found, fillings[f, VERSION])
+            _end(f, fillings, tally)
+            fillings[f, FLAGS] |= LET_GO
+            tally[LEAVING] += 1
+            _settle_later(f, fillings, changed, tally)
+        f = fillings[f, NEXT]
+    return int(found)
+
+
 @kernel
 def take(
     b: U8,
@@ -456,8 +492,6 @@ def take(
             b, changes, k, marks, offsets, senses, tsid, tags, names, opened, around
         ):
             return k
-        if how == EVENT and kind == REPLACE:
-            return k
         slot = _known(number, places, regions)
         head = NOWHERE if slot < 0 else regions[slot, HEAD]
         if head >= 0 and fillings[head, TSID] != tsid:
@@ -475,8 +509,16 @@ def take(
         at = time if time != NO_TIME else BEGINNING
         if removes and how == TEMPORAL and time == NO_TIME:
             at = tally[NOW]
-        known = tied = NOWHERE
+        known = tied = replaced = NOWHERE
         place = 0
+        if how == EVENT and (kind == REPLACE or regions[slot, REPLACED]):
+            newer = _newer(slot, tsid, at, version, regions, fillings)
+            if newer >= 0:
+                _log(OLDER, k, newer, log, tally)
+                _pass(time, tally)
+                continue
+            if kind == REPLACE:
+                replaced = _replace(slot, tsid, at, version, regions, fillings, changed, tally)
         if how == UNTIMED:
             known = head
         else:
@@ -488,10 +530,13 @@ def take(
                     if how == TEMPORAL:
                         known = f
                         break
+                    if fillings[f, FLAGS] & ENDED:  # it was replaced
+                        place = (place + 1) & mask
+                        continue
                     size = changes[k, C_TO] - changes[k, C_BEGIN]
                     mine = version if version > 0 else 0
-                    its = fillings[f, VERSION] if fillings[f, VERSION] > 0 else 0
-                    if mine == its:
+                    unsaid = fillings[f, VERSION] < 0 or fillings[f, FLAGS] & UNSAID
+                    if mine == (0 if unsaid else fillings[f, VERSION]):
                         if fillings[f, TO] - fillings[f, BEGIN] == size and _same_bytes(
                             arena, fillings[f, BEGIN], b, changes[k, C_BEGIN], size
                         ):
@@ -523,6 +568,11 @@ def take(
                     _log(AGAIN, k, known, log, tally)
         else:
             known = _made(slot, tsid, at, regions, fillings, tally)
+            if how == EVENT and kind == REPLACE:
+                fillings[known, FLAGS] |= REPLACES
+                if version < 0 and replaced >= 0:
+                    fillings[known, VERSION] = replaced
+                    fillings[known, FLAGS] |= UNSAID
             if how != UNTIMED:
                 stamps[place] = known + 1
                 if at > tally[CLOCK]:
