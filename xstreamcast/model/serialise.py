@@ -239,6 +239,11 @@ class Markup:
     opens: bool = False
 
 
+QUICK: Final = Markup("")
+"""What follows is computed already, up to :data:`STEADY`: values may wait for each other to be written together."""
+STEADY: Final = Markup("")
+
+
 def grows(parameters: Parameters) -> bool:
     """Whether elements may be written in pieces: the rest of one changes nothing about how it begins."""
     plain = parameters.method == "xml" and parameters.standalone is None and parameters.item_separator is None
@@ -317,7 +322,7 @@ class Output:
                 self._nodes += items
                 self.flush()
                 return
-        self._extend(items, holds=True)
+        self._extend(items, holds=True, quick=True)
 
     def _markup(self, piece: Markup) -> None:
         self.flush()
@@ -333,8 +338,10 @@ class Output:
         else:
             gate.say(text)
 
-    def _extend(self, items: Iterable[Item | Markup], holds: bool) -> None:
-        nodes, others, formed, plain = self._nodes, self._others, self._formed, self._plain and holds
+    def _extend(self, items: Iterable[Item | Markup], holds: bool, quick: bool = False) -> None:
+        """``quick``: the items are there already. The next one may take long else: an atomic value goes out at once."""
+        nodes, others = self._nodes, self._others
+        formed, plain = self._formed if quick else None, self._plain and holds and quick
         item: Any
         for item in items:
             kind = type(item)
@@ -350,6 +357,11 @@ class Output:
                 if formed is not None and holds and not item[1] and (text := formed(tree)) is not None:
                     self._hold(text, False)
                     continue
+            elif item is QUICK or item is STEADY:
+                self.flush()
+                formed = self._formed if item is QUICK else None
+                plain = self._plain and holds and item is QUICK
+                continue
             elif kind is Markup:
                 self._markup(item)
                 continue

@@ -20,7 +20,7 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.build import TreeBuilder
-from xstreamcast.model.serialise import Markup
+from xstreamcast.model.serialise import QUICK, STEADY, Markup
 from xstreamcast.model.tree import Node
 from xstreamcast.operators.aggregates import Counted
 from xstreamcast.plan.algebra import Concat, Pass, Plan, Slice, Source, Strategy, Unit, VarName
@@ -199,7 +199,13 @@ class PlanRun:
             if isinstance(part, Markup):
                 yield part  # whoever asks for growing elements knows what to do with it
             elif isinstance(part, Unit):
-                yield from self.units[part.variable].answer(self.written)
+                unit = self.units[part.variable]
+                marks = self.written and unit.is_kept
+                if marks:
+                    yield QUICK
+                yield from unit.answer(self.written)
+                if marks:
+                    yield STEADY
             else:
                 yield from self.evaluation.run(part)
             self.out += 1

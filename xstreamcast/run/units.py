@@ -564,6 +564,11 @@ class UnitRun:
             raise self.failure
         return self.state.value()
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether its answer is made of columns that are there already."""
+        return isinstance(self.state, Collected | Distinct)
+
     def answer(self, written: bool) -> Iterable[Item]:
         """As :meth:`value`, where it is in the answer and asked for once. ``written``: elements may be markup."""
         if self.failure is None and isinstance(self.state, Collected):

@@ -17,19 +17,21 @@ _ANY: Final = -2
 
 
 class Passed(Numbers):
-    """… and their tags. ``lightly``: only under structures that grow, so that nothing was lost that may count later:
-    neither what other fragments may stand in, nor versions and times."""
+    """… and the tags of those of which something counts when a larger structure makes them of interest: others stand in
+    them, or they have a version or a time. ``lightly``: there are none."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.lightly = True
         self._tags: set[int] = set()
 
-    def over(self, regions: Any, tsids: Iterable[int], structure: Structure) -> None:
-        """Regions of some tags are of no interest; a tag below 0 is that of the root."""
+    @property
+    def lightly(self) -> bool:
+        return not self._tags
+
+    def over(self, regions: Any, weighty: Iterable[int], structure: Structure) -> None:
+        """Regions are of no interest. ``weighty``: the tags of those of which something counts; below 0: the root's."""
         self.add(regions)
-        self.lightly &= structure.grows
-        self._tags.update([tsid if tsid >= 0 else structure.root for tsid in tsids])
+        self._tags.update([tsid if tsid >= 0 else structure.root for tsid in weighty])
 
     def are_missed(self, known: Structure, structure: Structure, routes: Iterable[Route]) -> bool:
         """Whether some would have to be opened if a structure came instead of the known one."""
@@ -48,4 +50,3 @@ class Passed(Numbers):
         bits, others, *tags = saved
         super().restore([bits, others])
         self._tags = set(tags[0] if tags else [_ANY])
-        self.lightly = not self._tags

@@ -157,7 +157,7 @@ class Association(AtOnce):
         self.diagnose("XSC0090", "quarantine", text, place, change)
 
     def pass_over(self, regions: Longs, tsids: Longs) -> None:
-        """Some regions of these tags are of no interest."""
+        """Some regions are of no interest, those of some tags as far as is known."""
         assert self.structure is not None
         self.passed.over(regions, tsids.tolist(), self.structure)
         self.skipped += len(regions)
@@ -208,7 +208,10 @@ class Association(AtOnce):
                 self.settled.add([change.region])
             else:
                 assert self.structure is not None
-                self.passed.over([change.region], [-1 if change.tsid is None else change.tsid], self.structure)
+                assert isinstance(change, ContentChange)
+                weighty = b"hole" in change.content or change.valid_time is not None
+                tags = [-1 if change.tsid is None else change.tsid] if weighty else []
+                self.passed.over([change.region], tags, self.structure)
             for live in self.followers if fixes else ():
                 if live.closing is not None and (change.region in live.passed or change.region in live.holes):
                     live.closing.append(change.region)
@@ -423,7 +426,7 @@ class Association(AtOnce):
         import numpy as np
 
         from xstreamcast.cast.automata import KINDS
-        from xstreamcast.cast.columns import NONE
+        from xstreamcast.cast.columns import NO_TIME, NONE
 
         tsids, regions, structure = batch.tsid, batch.region, self.structure
         assert structure is not None
@@ -450,7 +453,8 @@ class Association(AtOnce):
                     live.closing += [one for one in settled if one in live.passed or one in live.holes]
             over = skip & ~stays
             if over.any():
-                self.passed.over(regions[over], np.unique(tsids[over]).tolist(), structure)
+                weighty = over & ((np.diff(batch.marks.offsets) > 1) | (batch.valid_time != NO_TIME))
+                self.passed.over(regions[over], np.unique(tsids[weighty]).tolist(), structure)
             self._pass(int(skip.sum()), batch.latest(skip))
         needed: list[int] = np.flatnonzero(~skip).tolist()
         return needed

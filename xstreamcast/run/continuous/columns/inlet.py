@@ -249,7 +249,10 @@ class Inlet:
             association.passed.discard(wanted)  # it had no version: the next one counts, whatever it was
         stopped, said, skipped = table.take(batch, first)
         if skipped:
-            association.pass_over(batch.region[skipped], np.unique(batch.tsid[skipped]))
+            passed = np.array(skipped, np.int64)
+            holds = np.diff(batch.marks.offsets)[passed] > 1
+            weighty = passed[holds | (batch.version[passed] != NONE) | table.timed(batch.tsid[passed])]
+            association.pass_over(batch.region[passed], np.unique(batch.tsid[weighty]))
         association.changed += stopped - first - sum(code == LATE for code, _, _ in said)
         association.now = max(association.now, table.now)
         for code, k, f in said:

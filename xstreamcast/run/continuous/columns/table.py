@@ -498,6 +498,10 @@ class RegionTable:
         known = (tsids >= 0) & (tsids < self.page)
         return ~known | (self.tags[np.where(known, tsids, 0), NEEDED] != 0)
 
+    def timed(self, tsids: Longs) -> Any:
+        """Which tags come as versions or events."""
+        return self.tags[np.where(tsids < 0, max(self.root, 0), tsids), KIND] > UNTIMED
+
     def number(self, f: int) -> int:
         """The region of a filling."""
         return int(self.regions[self.fillings[f, OF], NUMBER])
