@@ -156,10 +156,10 @@ class Association(AtOnce):
         text = f"valid from {format_instant(change.valid_time)}, before the watermark {format_instant(mark)}"
         self.diagnose("XSC0090", "quarantine", text, place, change)
 
-    def pass_over(self, regions: Longs, tsids: Longs) -> None:
-        """Some regions are of no interest, those of some tags as far as is known."""
+    def pass_over(self, regions: Longs, weighty: Longs) -> None:
+        """Some regions are of no interest; ``weighty``: the tags of those of which something may count later."""
         assert self.structure is not None
-        self.passed.over(regions, tsids.tolist(), self.structure)
+        self.passed.over(regions, weighty.tolist(), self.structure)
         self.skipped += len(regions)
 
     def limit(self, memory: int) -> None:

@@ -129,13 +129,8 @@ def _count(slot: int, regions: Any, fillings: Any) -> int:
 
 
 @inner
-def _stand(
-    h: int, n: int, regions: Any, fillings: Any, holes: Any, places: Any, nodes: Any, work: Any, tally: Any
-) -> bool:
-    """A hole in a node becomes a place; what fills it is to enter. False if it lies in itself."""
-    slot = holes[h, FOR]
-    if _lies_in(slot, n, fillings, nodes, places):
-        return False
+def _made_place(slot: int, h: int, n: int, beside: int, regions: Any, places: Any, tally: Any) -> int:
+    """One more place of a region."""
     p = tally[FREE_PLACE]
     if p >= 0:
         tally[FREE_PLACE] = places[p, P_NEXT]
@@ -146,9 +141,20 @@ def _stand(
     places[p, P_HOLE] = h
     places[p, P_NODE] = n
     places[p, P_NEXT] = regions[slot, PLACE]
+    places[p, P_BESIDE] = beside
     regions[slot, PLACE] = p
-    places[p, P_BESIDE] = nodes[n, N_FIRST]
-    nodes[n, N_FIRST] = p
+    return int(p)
+
+
+@inner
+def _stand(
+    h: int, n: int, regions: Any, fillings: Any, holes: Any, places: Any, nodes: Any, work: Any, tally: Any
+) -> bool:
+    """A hole in a node becomes a place; what fills it is to enter. False if it lies in itself."""
+    slot = holes[h, FOR]
+    if _lies_in(slot, n, fillings, nodes, places):
+        return False
+    p = nodes[n, N_FIRST] = _made_place(slot, h, n, nodes[n, N_FIRST], regions, places, tally)
     f = regions[slot, HEAD]
     while f >= 0:
         if fillings[f, FLAGS] & UNSEEN == 0:
@@ -422,14 +428,7 @@ def _stand_at_top(
     if p < 0:
         if tally[PLACES] + 1 > places.shape[0]:
             return FULL
-        p = tally[PLACES]
-        tally[PLACES] = p + 1
-        places[p, P_REGION] = slot
-        places[p, P_HOLE] = NOWHERE
-        places[p, P_NODE] = NOWHERE
-        places[p, P_NEXT] = regions[slot, PLACE]
-        places[p, P_BESIDE] = NOWHERE
-        regions[slot, PLACE] = p
+        p = _made_place(slot, NOWHERE, NOWHERE, NOWHERE, regions, places, tally)
     version = NOWHERE if top == ROOTED else _version(slot, p, regions, fillings, places)
     if places[p, P_BESIDE] == version:
         return DONE
