@@ -239,6 +239,11 @@ def reads_items(reduction: Reduction) -> bool:
     return not (isinstance(reduction, Reduce) and reduction.aggregate.counts)
 
 
+def is_ordered(reduction: Reduction) -> bool:
+    """Whether the order of the items makes a difference: not to ``count``, but to ``string-join``."""
+    return not isinstance(reduction, Reduce) or reduction.aggregate.ordered
+
+
 def in_parts(reduction: Reduction) -> bool:
     """Whether a value is the items of members, one after the other, in some order: an answer can follow each."""
     if isinstance(reduction, Sort):

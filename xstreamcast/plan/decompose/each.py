@@ -28,6 +28,7 @@ from xstreamcast.plan.algebra import (
     Reduction,
     Unit,
     VarName,
+    is_ordered,
     is_weak,
     reads_items,
 )
@@ -218,7 +219,7 @@ def _in_order(e: ast.Expr, record: VarName, reduction: Reduction) -> bool:
         return False
     if steps and _is_atomic(steps[-1]):
         steps.pop()
-    unordered = isinstance(reduction, Reduce) and not reduction.aggregate.ordered
+    unordered = not is_ordered(reduction)
     axes = _SHARED_OUT if unordered else _SIDEWAYS
     return all(isinstance(step, ast.AxisStep) and step.axis in axes for step in steps)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.model.structure import UNNAMED, Structure
 from xstreamcast.operators.accumulators import accumulates
-from xstreamcast.plan.algebra import Gather, Reduce, Strategy, Unit
+from xstreamcast.plan.algebra import Gather, Reduce, Strategy, Unit, is_ordered
 from xstreamcast.run.continuous.associate.reach import name_of, top_tags
 from xstreamcast.scan.tables import DEAD, DOCUMENT_STATE
 
@@ -83,7 +83,7 @@ def check_plan(plan: Plan) -> None:
 
 def check_unit(unit: Unit, inside: Iterable[Unit]) -> None:
     """Raise if a unit is one that columns do not follow."""
-    if not isinstance(unit.reduction, Reduce) and not all(map(leads_to_elements, unit.records)):
+    if is_ordered(unit.reduction) and not all(map(leads_to_elements, unit.records)):
         raise Refused("records are no elements")  # but texts and the like, on both sides of a fragment's holes
     for inner in inside:
         if not isinstance(inner.reduction, Reduce) or not is_accumulated(inner.reduction):
@@ -174,7 +174,7 @@ def _check_stretches(route: Route, structure: Structure, visited: list[tuple[int
     """Raise if records of a fragment may stand on both sides of a hole that has more of them, where their order counts:
     then those of a fragment are no stretch of the document. ``visited``: tags, the number of the one around each, and
     the units whose records begin there; a tag comes after the one around it."""
-    ordered = frozenset([number for number, unit in enumerate(route.units) if not isinstance(unit.reduction, Reduce)])
+    ordered = frozenset([number for number, unit in enumerate(route.units) if is_ordered(unit.reduction)])
     inline: list[frozenset[int]] = [frozenset()] * len(visited)
     apart: list[frozenset[int]] = [frozenset()] * len(visited)
     for here in range(len(visited) - 1, -1, -1):
