@@ -34,6 +34,8 @@ class Filler:
     version: int | None
     time: datetime = START
     tsid: int | None = None
+    found: int | None = None
+    """The version that a replacement without one found among the events of its instant: it counts as of that."""
 
 
 @dataclass(eq=False, slots=True)
@@ -202,18 +204,22 @@ class Document:
         floor = region.floors.get((change.tsid, time))
         if older(change.version, floor):
             return
+        found: int | None = None
         if change.kind == "replace":
             for event in there:
                 if not older(change.version, event.version):
                     self.lose(event)
                     events.remove(event)
+                    stood = event.found if event.version is None else event.version
+                    if change.version is None and stood is not None:
+                        found = max(found or 0, stood)
             floors = [version for version in (floor, *[event.version for event in there]) if version is not None]
             if change.version is not None or floors:
                 region.floors[change.tsid, time] = max(floors) if change.version is None else change.version
         for event in events:
             if event.time == time and event.text == change.text and (event.version or 0) == (change.version or 0):
                 return
-        events.append(Filler(self.bind(change.content), change.text, change.version, time, change.tsid))
+        events.append(Filler(self.bind(change.content), change.text, change.version, time, change.tsid, found))
 
     # ---------------------------------------------------------------------------------------------- updates
 
@@ -284,7 +290,7 @@ class Writing:
         for id_, region in self.names.items():
             tracks = [[region.untimed], *[it.values() for it in region.versions.values()], *region.events.values()]
             fillers = [filler for track in tracks for filler in track if filler is not None]
-            versions = [filler.version or 0 for filler in fillers if filler.tsid in self.top]
+            versions = [filler.version or filler.found or 0 for filler in fillers if filler.tsid in self.top]
             if versions:
                 found.append((min(versions), id_))
         return "".join(part for _, id_ in sorted(found) for part in self.hole(id_, (), ""))
