@@ -12,7 +12,7 @@ MODULES: Final = (
     "scan.token", "scan.kernel", "scan.spans", "scan.tree", "scan.octets", "cast.columns", "cast.cutting",
     "functions.regex_machine", "run.continuous.columns.taking", "run.continuous.columns.standing",
     "run.continuous.columns.ordering", "run.continuous.columns.splicing", "run.continuous.columns.letting_go",
-    "spark.rest.seams", "operators.keys",
+    "run.continuous.columns.seams", "spark.rest.seams", "operators.keys",
 )  # fmt: skip
 """Where the kernels are."""
 

@@ -74,8 +74,9 @@ def families(r: Random) -> str:
 def copies(r: Random) -> str:
     shape, text, size = r.choice([*law.SHAPES]), r.choice(law.COPIES), r.choice([*SIZES])
     changes = law.Drawn(law.SHAPES[shape], r.getrandbits(32), r.random() < 0.2).changes(SIZES[size])
-    law.follow(text, law.SHAPES[shape], changes, size, forwards=False)
-    return f"{shape}, {size}, {text}"
+    forwards = r.random() < 0.7
+    law.follow(text, law.SHAPES[shape], changes, size, forwards)
+    return f"{shape}, {size}, {forwards}, {text}"
 
 
 def growing(r: Random) -> str:

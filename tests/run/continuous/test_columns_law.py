@@ -253,12 +253,13 @@ def test_what_is_told_is_the_answer_after_every_batch(shape: str, text: str) -> 
     follow(text, SHAPES[shape], Drawn(SHAPES[shape], seed_of(shape, text)).changes(count), size)
 
 
+@pytest.mark.parametrize("forwards", [True, False])
 @pytest.mark.parametrize("text", COPIES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_elements_with_holes_are_copied_where_nobody_hears_of_the_holes(shape: str, text: str) -> None:
+def test_elements_with_holes_are_copied_and_their_holes_told_or_not(shape: str, text: str, forwards: bool) -> None:
     size, count = in_turn(shape, text)
     changes = Drawn(SHAPES[shape], seed_of(shape, text)).changes(count)
-    query = follow(text, SHAPES[shape], changes, size, forwards=False)
+    query = follow(text, SHAPES[shape], changes, size, forwards)
     assert query.state()["followed"] == "columns", query.state()["by_objects"]
 
 

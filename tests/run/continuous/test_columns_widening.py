@@ -157,10 +157,15 @@ def test_several_queries_of_one_table_go_on_together() -> None:
 
 
 def test_a_query_that_is_another_one_by_the_wider_structure_is_handed_over() -> None:
-    query = follow('for $b in stream("s")//b return $b', "fillers", 7, 60)
-    why = "the tag structure says more than before, and items are copied with holes in them"
+    query = follow('for $b in stream("s")//b return count($b/*)', "fillers", 7, 60)
+    why = "the tag structure says more than before, and the query is another one by the new tag structure"
     assert query.state()["by_objects"] == why
     assert query.state()["followed"] == "objects"
+
+
+def test_copies_that_may_have_holes_from_now_on_tell_them() -> None:
+    query = follow('for $b in stream("s")//b return $b', "fillers", 7, 60)
+    assert query.state()["followed"] == "columns", query.state()["by_objects"]
 
 
 def test_a_structure_that_takes_something_back_is_put_aside_and_changes_nothing() -> None:

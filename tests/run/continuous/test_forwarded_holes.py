@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -220,6 +222,78 @@ def test_one_more_event_in_a_hole_costs_no_more_than_itself() -> None:
     for number, time in enumerate(sorted(times)[:5]):  # the version before ends with each
         made = feed(Fill(region=3, tsid=5, valid_time=time, content=f"<v>{number}</v>".encode()))
         assert sum(len(change.content) for change in made if isinstance(change, ContentChange)) < 200
+
+
+NESTED = parse_structure(
+    '<tag id="1" name="r"><tag id="2" name="s" type="filler"><tag id="3" name="b" type="filler">'
+    '<tag id="4" name="t"/><tag id="5" name="c" type="filler"><tag id="8" name="d" type="filler"/></tag>'
+    '<tag id="6" name="e" type="event"/><tag id="7" name="v" type="temporal"/></tag></tag></tag>'
+)
+IN_ORDER = (
+    'stream("s")//b',
+    'stream("s")//s',
+    'for $b in stream("s")//b return <m>{ $b/@n, $b/t, $b/c, $b }</m>',
+    'for $b in stream("s")//b order by number($b/@n) mod 3, $b/@n return $b',
+    'for $b in stream("s")//b[v = "v1"] return ($b/c, $b/t/text(), $b/e)',
+    '<all>{ for $s in stream("s")//s return <s>{ count($s/b), $s/b/c }</s> }</all>',
+)
+
+
+def _nested(draw: Random, count: int) -> Iterator[Change]:
+    """Records with holes between elements, beside texts and side by side; some are sent again with other holes."""
+    at = [parse_instant(f"2003-11-0{day}") for day in range(1, 6)]
+    yield Fill(region=0, tsid=1, content=b'<r><stream:hole id="10" tsid="2"/><stream:hole id="11" tsid="2"/></r>')
+    for _ in range(count):
+        b = draw.randrange(20, 26)
+        kind = draw.choice([Fill, Replace])
+        match draw.randrange(8):
+            case 0:
+                some = "".join(f'<stream:hole id="{n}" tsid="3"/>' for n in draw.sample(range(20, 26), 3))
+                yield kind(region=draw.choice([10, 11]), tsid=2, content=f"<s>{some}</s>".encode())
+            case 1 | 2:
+                text = draw.choice(["", "text", "<!--c-->", "<![CDATA[<]]>", "&amp;", "long" * 300])
+                holes = [f'<stream:hole id="{b + n}" tsid="{t}"/>' for n, t in ((100, 5), (200, 6), (300, 7), (400, 5))]
+                draw.shuffle(holes)
+                inside = f"<t>{b % 3}</t>{text}".join(holes[: draw.randrange(1, 5)])
+                yield kind(region=b, tsid=3, content=f'<b n="{b}">{inside}{draw.choice(["", "x"])}</b>'.encode())
+            case 3 | 4:
+                region, inside = draw.choice([100, 400]) + b, f'<stream:hole id="{b + 500}" tsid="8"/>'
+                content = f"<c>{draw.randrange(3)}{draw.choice(['', inside])}</c>".encode()
+                yield (
+                    Remove(region=region, tsid=5)
+                    if draw.random() < 0.2
+                    else kind(region=region, tsid=5, content=content)
+                )
+            case 5:
+                yield Fill(region=b + 200, tsid=6, valid_time=draw.choice(at), content=b"<e>%d</e>" % draw.randrange(9))
+            case 6:
+                content = b"<v>v%d</v>" % draw.randrange(3)
+                yield kind(region=b + 300, tsid=7, valid_time=draw.choice(at), content=content)
+            case _:
+                yield kind(region=b + 500, tsid=8, content=b"<d/>")
+
+
+@pytest.mark.parametrize("text", IN_ORDER)
+def test_in_columns_the_same_is_told_of_holes_as_by_objects(text: str) -> None:
+    for number in range(4 * MORE):
+        both = [continuous(text, structures=NESTED) for _ in range(2)]
+        both[1].inflow.columns = False
+        sink, t = Materialiser(), Materialiser(NESTED)
+        for change in _nested(Random(number), 90):
+            t.apply(change)
+            told = [[(one.kind, getattr(one, "content", b"")) for one in query.feed(change)] for query in both]
+            assert _spelled(told[0]) == _spelled(told[1]), change
+            assert both[0].text() == both[1].text() == scratch(text, t.text(), t.now)
+        assert both[0].state()["followed"] == "columns", both[0].state()["by_objects"]
+        assert both[1].state()["followed"] == "objects"
+        for one in both[0].output.snapshot():  # type: ignore[union-attr]  # it has begun
+            sink.apply(one.change)
+        assert sink.text() == both[0].text()
+
+
+def _spelled(told: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    """What is told, whatever numbers its holes have."""
+    return [(kind, re.sub(rb'hole id="\d+"', b"hole", content)) for kind, content in told]
 
 
 def test_what_is_put_beside_a_hole_is_told_alone() -> None:

@@ -253,6 +253,8 @@ class Told(Summed):
     def __init__(self, table: RegionTable) -> None:
         super().__init__()
         self.table = table
+        self.cut = False
+        """Whether what it shows is told with its holes."""
         self.there: dict[int, int] = {}
         self.changed: dict[int, Written | XStreamError] = {}
         self.gone: dict[int, None] = {}
@@ -279,7 +281,8 @@ class Told(Summed):
                 self.there[f] = len(outcome)
             else:
                 self.drop([f])
-        texts = texts_of([outcome for outcome in outcomes if outcome and not isinstance(outcome, XStreamError)])
+        said_by = [outcome for outcome in outcomes if outcome and not isinstance(outcome, XStreamError)]
+        texts = texts_of(said_by, self.cut)
         for f, said in zip(shown, texts, strict=True):
             if said is None:  # items that come to nothing: empty arrays
                 self.drop([f])
@@ -302,12 +305,12 @@ class Told(Summed):
         return len(self.there)
 
 
-def texts_of(outcomes: list[Any]) -> list[Written | XStreamError | None]:
-    """What each outcome is as text, or why it cannot be written."""
+def texts_of(outcomes: list[Any], cut: bool) -> list[Written | XStreamError | None]:
+    """What each outcome is as text, or why it cannot be written; ``cut``: at its seams, too."""
     try:
-        return list(written_each(outcomes))
+        return list(written_each(outcomes, cut))
     except XStreamError as failure:
         if len(outcomes) == 1:
             return [failure]
     half = len(outcomes) // 2
-    return texts_of(outcomes[:half]) + texts_of(outcomes[half:])
+    return texts_of(outcomes[:half], cut) + texts_of(outcomes[half:], cut)

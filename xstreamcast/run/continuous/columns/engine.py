@@ -165,8 +165,6 @@ class Columnar(Related):
             self._check_needs(unit, inside)
             if isinstance(unit.reduction, Group):
                 self._check_joined(unit)
-            elif self.forwards and isinstance(unit.reduction, Concat | Sort) and route.copies_holes(number):
-                raise Refused("items are copied with holes in them")
             self.units[name, number] = self._followed(name, number, roles)
             for inner in inside:
                 self.units[name, inner] = self._followed(name, inner, roles)

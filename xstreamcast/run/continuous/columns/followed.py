@@ -10,7 +10,7 @@ import numpy as np
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.names import ELEMENT, FIRST_NAME, name_kind
-from xstreamcast.plan.algebra import Reduce
+from xstreamcast.plan.algebra import Concat, Reduce, Sort
 from xstreamcast.run.continuous.adjust.lookup import Lookup
 from xstreamcast.run.continuous.associate.reach import name_of
 from xstreamcast.run.continuous.columns.adjust import Adjusted, Framed, Summed, Told
@@ -101,7 +101,16 @@ class Followed:
     def widen(self, roles: Roles) -> None:
         """The roles of all tags of the stream, as far as they are known now."""
         self.roles, self.home = roles, roles.home.get(self.where[1], set())
+        self.sews = self._sews()
+        if isinstance(self.made, Told | Keyed):
+            self.made.cut = self.sews
         self._names = frozenset([name_of(tag.name) for tag in self.table.structure.tags.values()])
+
+    def _sews(self) -> bool:
+        """Whether holes of what it copies are told as holes of the answer."""
+        route, number = self.engine.live[self.name].route, self.where[1]
+        in_rows = isinstance(self.made, Told | Keyed) and isinstance(self.unit.reduction, Concat | Sort)
+        return self.engine.forwards and in_rows and route.copies_holes(number)
 
     # ---------------------------------------------------------------------------------------------- fragments
 
@@ -112,13 +121,16 @@ class Followed:
             mine = np.ascontiguousarray(some[tags == tag])
             for begin in range(0, len(mine), TOGETHER):
                 few = mine[begin : begin + TOGETHER]
-                spliced = self.table.splice(few, self.bit)
+                spliced = self.table.splice(few, self.bit, self.sews)
                 if spliced is None:
                     raise Refused("texts meet at the borders of fragments")
-                batch = Batch(self.engine.documents, spliced, self._elements_around(tag), len(few))
+                text, seams = spliced
+                batch = Batch(self.engine.documents, text, self._elements_around(tag), len(few))
                 self._check_names(batch)
+                if self.sews:
+                    batch.sew(seams, self.table)
                 self.engine.evaluated += len(few)
-                self.engine.spliced += len(spliced)
+                self.engine.spliced += len(text)
                 yield few, tag, batch
 
     def _elements_around(self, tag: int) -> Around:
@@ -175,6 +187,7 @@ class Followed:
         made = copy(self)
         made.engine, made.program = engine, program
         made.made = engine.adjusted(self.name, self.where[1])
+        made.widen(self.roles)
         return made
 
     def take_rows(self, few: Longs, tag: int, found: list[Outcome]) -> None:

@@ -41,6 +41,8 @@ class Keyed(Summed):
     def __init__(self, table: RegionTable) -> None:
         super().__init__()
         self.table = table
+        self.cut = False
+        """Whether what rows show is told with its holes."""
         self.labels = Labels(table)
         self.rows: dict[Row, Any] = {}
         self.changed: dict[Row, Written | XStreamError] = {}
@@ -66,7 +68,7 @@ class Keyed(Summed):
 
     def show(self, some: list[tuple[Row, list[Item]]]) -> None:
         """Rows have these items."""
-        for (row, items), said in zip(some, texts_of([items for _, items in some]), strict=True):
+        for (row, items), said in zip(some, texts_of([items for _, items in some], self.cut), strict=True):
             if said is None:
                 self.hide(row)
             else:

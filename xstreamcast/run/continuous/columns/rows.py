@@ -26,6 +26,7 @@ from xstreamcast.plan.algebra import PLAN, Unit
 from xstreamcast.plan.decompose.tests import relative
 from xstreamcast.run.continuous.arrive.grove import LOAD_FROM
 from xstreamcast.run.continuous.columns.roles import leads_to_elements
+from xstreamcast.run.continuous.columns.seams import moved, seams_of, shifted
 from xstreamcast.run.continuous.evaluate.assemble import sliced
 from xstreamcast.run.units import plan_name
 
@@ -35,11 +36,12 @@ if TYPE_CHECKING:
     from xstreamcast.model.atomic import Item
     from xstreamcast.model.tree import Tree
     from xstreamcast.run.continuous.columns.spelling import Around
+    from xstreamcast.run.continuous.columns.table import RegionTable
     from xstreamcast.run.evaluate import Executable
     from xstreamcast.run.units import Evaluation, UnitCode
     from xstreamcast.scan.path import Path
     from xstreamcast.scan.tree import TreeReader
-    from xstreamcast.scan.vector import Bytes
+    from xstreamcast.scan.vector import Bytes, Table
 
 Outcome = list["Item"] | XStreamError
 """The items of a fragment, or the error that comes instead."""
@@ -85,7 +87,8 @@ class Batch:
 
     def __init__(self, documents: Documents, text: Bytes, around: Around, count: int) -> None:
         many = count > 1 and not len(around)
-        self.tree = documents.tree(np.concatenate([around.start, text, around.end]), many)
+        self.text = np.concatenate([around.start, text, around.end])
+        self.tree = documents.tree(self.text, many)
         self.around = around
         self.rows: list[int] = []
         row, sizes = 1 + len(around), self.tree.size
@@ -93,6 +96,11 @@ class Batch:
             self.rows.append(row)
             row += sizes[row] + 1
         assert row == len(self.tree), "a fragment is one element"
+
+    def sew(self, seams: Table, table: RegionTable) -> None:
+        """Say where holes lie in what is written; ``seams``: by their places in its text."""
+        if len(seams):
+            self.tree.seams = seams_of(self.tree, self.text, shifted(seams, len(self.around.start)), table)
 
     @cached_property
     def are_all(self) -> bool:
@@ -114,6 +122,8 @@ class Batch:
         tree, row = self.tree, self.rows[number]
         end = row + tree.size[row] + 1
         made, at = sliced(self.around.above, tree, row, end)
+        if tree.seams:
+            made.seams = moved(tree.seams, row, end, at - row)
         if tree.namespaces:
             own = {at + k - row: declared for k, declared in tree.namespaces.items() if row <= k < end}
             made.namespaces = made.namespaces | own

@@ -29,6 +29,7 @@ from xstreamcast.run.continuous.columns.layout import (
     N_NEXT,
     NEXT,
     NODE,
+    NOWHERE,
     OF,
     P_BESIDE,
     P_HOLE,
@@ -39,6 +40,7 @@ from xstreamcast.run.continuous.columns.layout import (
     TO,
     TSID,
     UNSEEN,
+    UNTIMED,
 )
 from xstreamcast.run.continuous.columns.ordering import earlier
 from xstreamcast.run.continuous.columns.taking import tag_end
@@ -47,10 +49,17 @@ _DAY: Final = 86_400_000_000
 REFUSED: Final = -1
 _ROOM: Final = 128
 """Bytes for a lifespan, and to look back at."""
+_MOST: Final = 4
+"""So many seams at most are told between two looks at how much room there is."""
+HOLE, FILLING, ENDS = range(3)
+"""What begins at a seam: a hole, or a version or an event in one; or that the last one that has begun ends."""
 _FROM: Final = np.frombuffer(b' vtFrom="', np.uint8).copy()
 _UNTIL: Final = np.frombuffer(b'" vtTo="', np.uint8).copy()
 _START: Final = np.frombuffer(b"start", np.uint8).copy()
 _NOW: Final = np.frombuffer(b"now", np.uint8).copy()
+
+NO_SEAMS: Final = np.zeros((0, 3), np.int64)
+"""Nobody wants to know of them."""
 
 
 @inner
@@ -160,18 +169,28 @@ def _lifespan(f: int, event: bool, regions: Any, fillings: Any, arena: Any, out:
     return at
 
 
+@inner
+def _seam(what: int, of: int, at: int, seams: Any, found: Any) -> None:
+    """Something begins or ends here."""
+    seams[found[0], 0], seams[found[0], 1], seams[found[0], 2] = at, what, of
+    found[0] += 1
+
+
 @kernel
 def splice(
     some: I64, bits: int, tags: I64x2, regions: I64x2, fillings: I64x2, holes: I64x2, arena: U8, stack: I64x2,
-    out: U8, ends: I64,
+    out: U8, ends: I64, seams: I64x2, found: I64,
 ) -> int:  # fmt: skip
     """Write fillings, each with what units read of its holes, one after the other; where each ends.
 
     How many there are; the number of the one that there is no room for; or REFUSED: one has too many fragments in it,
-    or texts that must not meet, or tells a lifespan itself.
+    or texts that must not meet, or tells a lifespan itself. If there is room for ``seams``, these tell where the holes
+    that are read, and the versions and events in them, begin and end: ``found[0]`` of them.
     """
     at = 0
     room = stack.shape[0]
+    sews = seams.shape[0] > 0
+    found[0] = 0
     for k in range(some.shape[0]):
         top = 0
         stack[0, 0] = some[k]
@@ -184,8 +203,11 @@ def splice(
             first, count = fillings[f, FIRST], fillings[f, COUNT]
             stop = to if h >= count else begin + holes[first + h, START]
             i = begin + done
-            if at + stop - i + _ROOM > out.shape[0]:
+            if at + stop - i + _ROOM > out.shape[0] or (sews and found[0] + _MOST > seams.shape[0]):
                 return k
+            timed = tags[fillings[f, TSID], KIND] > UNTIMED
+            if sews and timed and top > 0 and h == 0:
+                _seam(FILLING, f, at, seams, found)
             if done == 0 and tags[fillings[f, TSID], SHOWS]:
                 at = _lifespan(f, tags[fillings[f, TSID], KIND] == EVENT, regions, fillings, arena, out, at)
                 if at < 0:
@@ -198,6 +220,11 @@ def splice(
                 at += 1
                 i += 1
             if h >= count:
+                if sews and top > 0:
+                    if timed:
+                        _seam(ENDS, f, at, seams, found)
+                    if stack[top, 3]:
+                        _seam(ENDS, NOWHERE, at, seams, found)
                 top -= 1
                 continue
             hole = first + h
@@ -205,6 +232,8 @@ def splice(
             stack[top, 2] = holes[hole, END]
             if tags[holes[hole, H_TSID], PART] & bits == 0:
                 continue
+            if sews:
+                _seam(HOLE, hole, at, seams, found)
             base = top + 1
             filler = regions[holes[hole, FOR], HEAD]
             while filler >= 0:
@@ -219,7 +248,10 @@ def splice(
                     top += 1
                     stack[top, 1] = 0
                     stack[top, 2] = 0
+                    stack[top, 3] = top == base  # the last one to be written: with it the hole ends
                 filler = fillings[filler, NEXT]
+            if sews and top < base:
+                _seam(ENDS, NOWHERE, at, seams, found)
         ends[k] = at
     return int(some.shape[0])
 

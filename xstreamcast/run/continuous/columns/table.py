@@ -101,11 +101,11 @@ from xstreamcast.run.continuous.columns.layout import (
 from xstreamcast.run.continuous.columns.letting_go import forget, passed
 from xstreamcast.run.continuous.columns.ordering import in_order, locate
 from xstreamcast.run.continuous.columns.spelling import Around, Spelling
-from xstreamcast.run.continuous.columns.splicing import REFUSED, compact, splice
+from xstreamcast.run.continuous.columns.splicing import NO_SEAMS, REFUSED, compact, splice
 from xstreamcast.run.continuous.columns.standing import DONE, FULL, owners, release, settle
 from xstreamcast.run.continuous.columns.tags import tags_of
 from xstreamcast.run.continuous.columns.taking import take
-from xstreamcast.scan.vector import Bytes, Longs
+from xstreamcast.scan.vector import Bytes, Longs, Table
 
 if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch
@@ -152,7 +152,8 @@ class RegionTable:
         self._changed: Longs = np.zeros(64, np.int64)
         self._dirty: Longs = np.zeros(64, np.int64)
         self._opened: Longs = np.zeros(256, np.int64)
-        self._stack = table(_STACK, 3)
+        self._stack = table(_STACK, 4)
+        self._seams = table(64, 3)
         self._out: Bytes = np.zeros(1 << 12, np.uint8)
         self.tags, self._names = tags_of(structure)
         self._spelling = Spelling(structure)
@@ -445,20 +446,25 @@ class RegionTable:
         )
         return found
 
-    def splice(self, some: Longs, bits: int) -> Bytes | None:
-        """The texts of nodes, one after the other, with what units read of their holes; None if it must not be."""
-        ends: Longs = np.zeros(len(some), np.int64)
+    def splice(self, some: Longs, bits: int, sews: bool = False) -> tuple[Bytes, Table] | None:
+        """The texts of nodes, one after the other, with what units read of their holes; None if it must not be.
+
+        ``sews``: also where the holes begin and end (:mod:`seams`).
+        """
+        ends, found = np.zeros(len(some), np.int64), np.zeros(1, np.int64)
         fillings: Longs = np.ascontiguousarray(self.nodes[some, N_FILLING])
         while True:
             done = self._splice(
                 fillings, bits, self.tags, self.regions, self.fillings, self.holes, self.arena, self._stack, self._out,
-                ends,
+                ends, self._seams if sews else NO_SEAMS, found,
             )  # fmt: skip
             if done == len(some):
-                return self._out[: ends[-1] if len(ends) else 0]
+                return self._out[: ends[-1] if len(ends) else 0], self._seams[: found[0]]
             if done == REFUSED:
                 return None
             self._out = np.zeros(2 * len(self._out), np.uint8)
+            if sews:
+                self._seams = table(2 * len(self._seams), 3)
 
     def owners(self, some: Longs, tag: int) -> Longs:
         """For each node the one of a tag that it is in."""

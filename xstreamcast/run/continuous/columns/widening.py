@@ -66,8 +66,6 @@ def _look(query: ContinuousQuery, name: str, structures: Mapping[str, Structure]
         raise Refused("the query is another one by the new tag structure")
     if any(route.inside(number) != known.inside(number) for number in range(len(route.units))):
         raise Refused("the query is another one by the new tag structure")
-    if engine.forwards and any(map(route.copies_holes, route.outermost)):
-        raise Refused("items are copied with holes in them")
     roles = roles_of(route, structures[name], engine.first_bit(name))
     frames = {one.where[1] if one.outer is None else one.outer: one.frame for one in engine.units.values()
               if one.name == name and one.frame is not None}  # fmt: skip

@@ -40,13 +40,18 @@ def written(items: Iterable[Item], cut: bool = False) -> Written | None:
     return Written(text, not isinstance(flat[0], Node), not isinstance(flat[-1], Node), pieces)
 
 
-def written_each(many: Iterable[list[Item]]) -> Iterator[Written | None]:
-    """The texts of many lists of items. Those of nodes have one writer, which looks at a tree's names once."""
+def written_each(many: Iterable[list[Item]], cut: bool = False) -> Iterator[Written | None]:
+    """The texts of many lists of items. Those of nodes have one writer, which looks at a tree's names once.
+
+    ``cut``: those that have seams are cut at them.
+    """
     pieces: list[str] = []
     writer = XMLWriter(Parameters(), pieces)
     for items in many:
         if not items:
             yield None
+        elif cut and any(type(item) is Node and item[0].seams_within(item[1]) for item in items):
+            yield written(items, cut)
         elif all(type(item) is Node and item[0].kind[item[1]] in _CHILDREN for item in items):
             for tree, row in items:
                 writer.subtree(tree, row)
