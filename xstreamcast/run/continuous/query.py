@@ -319,7 +319,7 @@ class ContinuousQuery(Tabled, Fed):
     def waiting(self) -> int:
         """How many open holes the query looks into: what hangs on them is held back, or shown on trial."""
         journal = self._begun().journal
-        return journal.waiting if isinstance(journal, Journal) else 0
+        return 0 if isinstance(journal, Recomputed) else journal.waiting
 
     @property
     def held(self) -> tuple[str, ...]:
@@ -453,17 +453,18 @@ class ContinuousQuery(Tabled, Fed):
         associations = self._associations()
         self._planned.again(associations)
         obstacle = self._planned.obstacle(associations, in_columns=True)
-        if obstacle or self.modes.emission != "eager" or self._output is not None:
-            raise Refused(obstacle or "it looks at open holes")
+        if obstacle or self._output is not None:
+            raise Refused(obstacle or "it has begun before")
         structures = known_structures(associations)
-        together = alike.setdefault(shape_of(self.plan), Alike())
+        apart = None if self.modes.emission == "eager" else len(alike)  # what asks for open holes asks for itself
+        together = alike.setdefault((shape_of(self.plan), apart), Alike())
         leader = together.leader
         if leader is None and any(
             keep.last for kept in retention(self.plan, structures).values() for keep in kept.values()
         ):
             raise Refused("of some versions and events only the newest are looked at")
         self.engine = together.twin() or columnar(
-            self.plan, self._evaluation(), structures, tables, leader, self.inflow.forwards
+            self.plan, self._evaluation(), structures, tables, leader, self.inflow.forwards, self.modes
         )
         together.queries.append(self)
         self.recomputed = "; ".join(dict.fromkeys(each.reason for each in recomputed(self.plan)))

@@ -8,9 +8,10 @@ not outlive its batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.adjust.order import Sequence
     from xstreamcast.run.continuous.associate.route import Route
     from xstreamcast.run.continuous.columns.alike import TwinProgram
+    from xstreamcast.run.continuous.columns.open_holes import OpenHoles
     from xstreamcast.run.continuous.columns.shelf import KeyedRows, Parts, Rows
     from xstreamcast.run.continuous.columns.table import RegionTable
     from xstreamcast.run.continuous.display.shelf import Numbers
@@ -82,6 +84,8 @@ class Columnar(Related):
     Journal` for those who tell its answer. Raises :class:`Refused` if it cannot be followed in columns."""
 
     live_type: ClassVar[Any] = Routed
+    open_holes: Mapping[str, OpenHoles] = MappingProxyType({})
+    """By stream, in a mode that asks for them."""
 
     def __init__(
         self,
@@ -259,6 +263,14 @@ class Columnar(Related):
         return ((1 << len(self.live[name].route.units)) - 1) << self._first[name]
 
     # ---------------------------------------------------------------------------------------------- changes
+
+    @property
+    def waiting(self) -> int:
+        """How many open holes are looked into. An eager query does not ask: to it they are empty."""
+        return 0
+
+    def hear(self, is_over: Callable[[Iterable[str]], bool], watermark: Instant) -> None:
+        """Which streams are at their end, and what comes no more. An eager query does not ask."""
 
     def settle(self) -> None:
         """All that has come has been looked at."""

@@ -82,6 +82,8 @@ class Followed:
         self.timely = engine.timing.may_look(unit.items, *body)
         self.table = engine.tables[name]
         roles = engine.roles[name]
+        self.holes = engine.open_holes.get(name)
+        """The holes that it asks for, in a mode that does."""
         self.inside = route.inside(number)
         around = None
         if outer is not None and frame is not None:
@@ -121,14 +123,18 @@ class Followed:
             mine = np.ascontiguousarray(some[tags == tag])
             for begin in range(0, len(mine), TOGETHER):
                 few = mine[begin : begin + TOGETHER]
-                spliced = self.table.splice(few, self.bit, self.sews)
+                spliced = self.table.splice(few, self.bit, self.sews or self.holes is not None)
                 if spliced is None:
                     raise Refused("texts meet at the borders of fragments")
                 text, seams = spliced
                 batch = Batch(self.engine.documents, text, self._elements_around(tag), len(few))
                 self._check_names(batch)
+                if self.sews or self.holes is not None:
+                    batch.place(seams)
                 if self.sews:
                     batch.sew(seams, self.table)
+                if self.holes is not None:
+                    batch.mark(seams, self.holes, tag)
                 self.engine.evaluated += len(few)
                 self.engine.spliced += len(text)
                 yield few, tag, batch

@@ -117,6 +117,8 @@ def _settle(inflow: Inflow) -> None:
         raise Refused("a region stands in itself, or in a hole for another tag")
     found = {name: table.dirty() for name, table in tables.items()}
     for queries in inflow.alike:
+        if queries.leader is not None:
+            queries.leader.hear(inflow.is_over, inflow.watermark)
         queries.look_at(found, inflow.now)
     for name, (some, _, _) in found.items():
         if len(some):

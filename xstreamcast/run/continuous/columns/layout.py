@@ -54,7 +54,9 @@ FREE_PLACE, FREE_NODE, WORK, SETTLED, GROWS, LEAVING = range(13, 19)
 # are rows still.
 # Of time: the current one by another clock than the stream's own; the earliest to come; how late a change
 # may be (-1: at any time), what is too late now, and the watermark of the other streams.
-CLOCK, AWAITED, LATENESS, MARK, OTHERS, TALLY = range(19, 25)
+CLOCK, AWAITED, LATENESS, MARK, OTHERS = range(19, 24)
+# Whether somebody asks for open holes.
+ASKED, TALLY = range(24, 26)
 
 FILL, REPEAT, REPLACE, REMOVE = (KINDS.index(kind) for kind in (Fill, Repeat, Replace, Remove))
 # What is to be said of a change that was taken: it is older, says something else again, removes nothing, or an event;

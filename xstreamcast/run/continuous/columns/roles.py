@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from xstreamcast.plan.algebra import Plan
+    from xstreamcast.plan.modes.rewrite import Modes
     from xstreamcast.run.continuous.associate.route import Route
     from xstreamcast.run.continuous.columns.engine import Columnar
     from xstreamcast.run.continuous.columns.table import RegionTable
@@ -68,10 +69,15 @@ def columnar(
     tables: Mapping[str, RegionTable],
     leader: Columnar | None,
     forwards: bool,
+    modes: Modes,
 ) -> Columnar:
     """A query followed in columns, whose modules are not needed before; raises :class:`Refused`."""
     from xstreamcast.run.continuous.columns.engine import Columnar
 
+    if modes.emission != "eager":
+        from xstreamcast.run.continuous.columns.modal import ModalColumnar
+
+        return ModalColumnar(modes, plan, evaluation, structures, tables, forwards)
     return Columnar(plan, evaluation, structures, tables, leader, forwards)
 
 

@@ -26,8 +26,9 @@ from xstreamcast.plan.algebra import PLAN, Unit
 from xstreamcast.plan.decompose.tests import relative
 from xstreamcast.run.continuous.arrive.grove import LOAD_FROM
 from xstreamcast.run.continuous.columns.roles import leads_to_elements
-from xstreamcast.run.continuous.columns.seams import moved, seams_of, shifted
+from xstreamcast.run.continuous.columns.seams import Placed, moved, seams_of
 from xstreamcast.run.continuous.evaluate.assemble import sliced
+from xstreamcast.run.continuous.evaluate.marks import move_marks
 from xstreamcast.run.units import plan_name
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from xstreamcast.model.atomic import Item
     from xstreamcast.model.tree import Tree
+    from xstreamcast.run.continuous.columns.open_holes import OpenHoles
     from xstreamcast.run.continuous.columns.spelling import Around
     from xstreamcast.run.continuous.columns.table import RegionTable
     from xstreamcast.run.evaluate import Executable
@@ -90,6 +92,8 @@ class Batch:
         self.text = np.concatenate([around.start, text, around.end])
         self.tree = documents.tree(self.text, many)
         self.around = around
+        self.is_marked = False
+        self.places: Placed
         self.rows: list[int] = []
         row, sizes = 1 + len(around), self.tree.size
         for _ in range(count):
@@ -97,10 +101,18 @@ class Batch:
             row += sizes[row] + 1
         assert row == len(self.tree), "a fragment is one element"
 
+    def place(self, seams: Table) -> None:
+        """Say where holes lie in what is written, by their places in its text."""
+        self.places = Placed(self.tree, self.text, seams[:, 0] + len(self.around.start))
+
     def sew(self, seams: Table, table: RegionTable) -> None:
-        """Say where holes lie in what is written; ``seams``: by their places in its text."""
-        if len(seams):
-            self.tree.seams = seams_of(self.tree, self.text, shifted(seams, len(self.around.start)), table)
+        """… so that copies know of them."""
+        self.tree.seams = seams_of(self.places, seams, table)
+
+    def mark(self, seams: Table, holes: OpenHoles, tag: int) -> None:
+        """… so that it is known which of them are open."""
+        self.is_marked = True
+        holes.mark(self, seams, tag)
 
     @cached_property
     def are_all(self) -> bool:
@@ -124,6 +136,8 @@ class Batch:
         made, at = sliced(self.around.above, tree, row, end)
         if tree.seams:
             made.seams = moved(tree.seams, row, end, at - row)
+        if self.is_marked:
+            move_marks(tree, made, row, end, at - row)
         if tree.namespaces:
             own = {at + k - row: declared for k, declared in tree.namespaces.items() if row <= k < end}
             made.namespaces = made.namespaces | own

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xstreamcast.native.kernel import I64, U8, inner, kernel
-from xstreamcast.run.continuous.columns.arrays import grown, table
+from xstreamcast.run.continuous.columns.arrays import grown
 from xstreamcast.run.continuous.columns.layout import DIGEST, FOR, NUMBER, OF, TIME, TSID
 from xstreamcast.run.continuous.columns.ordering import said
 from xstreamcast.run.continuous.columns.splicing import ENDS, HOLE
@@ -152,9 +152,8 @@ class Placed:
         assert count == len(tree), "the rows of a tree are those of its text"
 
 
-def seams_of(tree: Tree, text: Bytes, seams: Table, table_: RegionTable) -> list[Seam]:
-    """The seams of a batch's tree. ``seams``: as ``splice`` tells them, by their places in the document's text."""
-    placed = Placed(tree, text, np.ascontiguousarray(seams[:, 0]))
+def seams_of(placed: Placed, seams: Table, table: RegionTable) -> list[Seam]:
+    """The seams of a batch's tree, as ``splice`` tells them."""
     rows, parents, within = placed.rows.tolist(), placed.parents.tolist(), placed.within.tolist()
     made: list[Seam | None] = []
     open_: list[int] = []
@@ -168,27 +167,19 @@ def seams_of(tree: Tree, text: Bytes, seams: Table, table_: RegionTable) -> list
                 made.append((rows[k], parents[k], None))
         else:
             open_.append(k)
-            made.append((rows[k], parents[k], _sewn(what, of, table_)))
+            made.append((rows[k], parents[k], _sewn(what, of, table)))
     return [seam for seam in made if seam is not None]
 
 
-def _sewn(what: int, of: int, table_: RegionTable) -> Sewn:
+def _sewn(what: int, of: int, table: RegionTable) -> Sewn:
     """What is known of a hole, or of a version or an event in one, to those that tell it apart."""
     if what == HOLE:
-        return int(table_.regions[table_.holes[of, FOR], NUMBER])
-    filling = table_.fillings[of]
-    number = int(table_.regions[filling[OF], NUMBER])
-    return number, 1, int(filling[TIME]), said(of, table_.fillings), int(filling[TSID]), int(filling[DIGEST])
+        return int(table.regions[table.holes[of, FOR], NUMBER])
+    filling = table.fillings[of]
+    number = int(table.regions[filling[OF], NUMBER])
+    return number, 1, int(filling[TIME]), said(of, table.fillings), int(filling[TSID]), int(filling[DIGEST])
 
 
 def moved(seams: list[Seam], begin: int, end: int, by: int) -> list[Seam]:
     """The seams of some rows, where these are so many rows further on."""
     return [(row + by, parent + by, known) for row, parent, known in seams if begin <= parent < end]
-
-
-def shifted(seams: Table, by: int) -> Table:
-    """Seams of a text that begins so many bytes later."""
-    made = table(len(seams), seams.shape[1])
-    made[:] = seams
-    made[:, 0] += by
-    return made

@@ -123,7 +123,7 @@ def _instant(instant: int, out: Any, at: int) -> int:
 
 
 @inner
-def _until(f: int, regions: Any, fillings: Any) -> int:
+def until(f: int, regions: Any, fillings: Any) -> int:
     """When the life of a version ends: as the next one of its region begins."""
     found = FOREVER
     g = regions[fillings[f, OF], HEAD]
@@ -161,8 +161,8 @@ def _lifespan(f: int, event: bool, regions: Any, fillings: Any, arena: Any, out:
         return -1
     for k in range(_UNTIL.shape[0]):
         out[at + k] = _UNTIL[k]
-    until = fillings[f, TIME] if event else _until(f, regions, fillings)
-    at = _instant(until, out, at + _UNTIL.shape[0])
+    to = fillings[f, TIME] if event else until(f, regions, fillings)
+    at = _instant(to, out, at + _UNTIL.shape[0])
     if at >= 0:
         out[at] = 34
         at += 1

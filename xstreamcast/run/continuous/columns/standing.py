@@ -15,6 +15,7 @@ from xstreamcast.native.kernel import I64, I64x2, inner, kernel
 from xstreamcast.run.continuous.columns.layout import (
     ABOVE,
     AROUND,
+    ASKED,
     CHANGED,
     CHANGES,
     COUNT,
@@ -201,6 +202,7 @@ def _vacate(p: int, regions: Any, fillings: Any, places: Any, nodes: Any, dirty:
         while places[before, P_NEXT] != p:
             before = places[before, P_NEXT]
         places[before, P_NEXT] = places[p, P_NEXT]
+    places[p, P_REGION] = NOWHERE
     places[p, P_NEXT] = tally[FREE_PLACE]
     tally[FREE_PLACE] = p
 
@@ -349,6 +351,18 @@ def _tell_former(
 
 
 @inner
+def _look_around(
+    slot: int, bits: int, tags: Any, regions: Any, fillings: Any, nodes: Any, places: Any, dirty: Any, tally: Any
+) -> None:
+    """A region has been filled with nothing: its holes are not open any more."""
+    p = regions[slot, PLACE]
+    while p >= 0:
+        if places[p, P_NODE] >= 0:
+            _look_at(places[p, P_NODE], bits, tags, fillings, nodes, places, dirty, tally)
+        p = places[p, P_NEXT]
+
+
+@inner
 def _begin(
     f: int,
     bits: int,
@@ -380,6 +394,8 @@ def _begin(
         _tell_former(f, bits, tags, regions, fillings, nodes, places, dirty, tally)
     n = fillings[f, NODE]
     if fillings[f, FLAGS] & UNSEEN:
+        if n < 0 and tally[ASKED]:
+            _look_around(slot, bits, tags, regions, fillings, nodes, places, dirty, tally)
         while n >= 0:
             following = nodes[n, N_NEXT]
             _look_at(n, bits, tags, fillings, nodes, places, dirty, tally)

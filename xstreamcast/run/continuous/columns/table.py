@@ -28,6 +28,7 @@ from xstreamcast.run.continuous.columns.arrays import grown, power, put_all, slo
 from xstreamcast.run.continuous.columns.arrived import Arrived, empty
 from xstreamcast.run.continuous.columns.layout import (
     AHEAD,
+    ASKED,
     AWAITED,
     BEGIN,
     BYTES,
@@ -183,6 +184,10 @@ class RegionTable:
             for tsid, bits in column.items():
                 self.tags[tsid, word] |= bits
         self.tags[self.page, PART] = np.bitwise_or.reduce(self.tags[:, PART])
+
+    def ask_for_open_holes(self) -> None:
+        """Who reads a hole looks again when it is filled, be it with nothing."""
+        self.tally[ASKED] = 1
 
     def widen(self, structure: Structure) -> None:
         """The structure says more than before: tags are added, those that are there stay what they are."""

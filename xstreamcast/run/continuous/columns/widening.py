@@ -60,6 +60,8 @@ def _look(query: ContinuousQuery, name: str, structures: Mapping[str, Structure]
     _check_plan(query, structures)
     engine = query.engine
     assert engine is not None
+    if engine.open_holes:
+        raise Refused("holes that are open may hold more than before")
     again = Again(query.plan, structures)
     before, route, known = engine.roles[name], again.live[name].route, engine.live[name].route
     if again.plan != engine.plan or route.outermost != known.outermost:

@@ -88,6 +88,19 @@ def mark_living(tree: Tree, row: int) -> None:
     _MARKS.setdefault(tree, Marks()).living.add(row)
 
 
+def move_marks(tree: Tree, made: Tree, begin: int, end: int, by: int) -> None:
+    """Some rows of a tree are rows of another one, so many further on: they are marked there, too."""
+    marks = _MARKS.get(tree)
+    if marks is None:
+        return
+    for row, holes in marks.holes.items():
+        for mark in holes if begin <= row < end else ():
+            mark_hole(made, row + by, mark)
+    for row in marks.living:
+        if begin <= row < end:
+            mark_living(made, row + by)
+
+
 # ------------------------------------------------------------------------------------------------------ walking ways
 
 

@@ -185,6 +185,12 @@ def _until(part: ast.Node) -> Instant | None:
     return None
 
 
+def ends_of_windows(modes: Modes) -> list[Instant]:
+    """The ends of the windows in which a query asks for open holes."""
+    ends = {until for until in map(_until, descendants(modes.module)) if until is not None}
+    return sorted(ends | {way.until for _, (_, way) in modes.asked if way.until is not None})
+
+
 class Modal(Journal):
     """A query in a mode that goes on. The variables that ask for open holes are kept as they are."""
 
@@ -193,8 +199,7 @@ class Modal(Journal):
     def __init__(self, modes: Modes, *args: Any, **given: Any) -> None:
         self.modes = modes
         self.answers: dict[VarName, bool] = {}
-        self._ends = sorted({until for until in map(_until, descendants(modes.module)) if until is not None})
-        self._ends += [way.until for _, (_, way) in modes.asked if way.until is not None]
+        self._ends = ends_of_windows(modes)
         super().__init__(*args, **given)
 
     def _bulk(self) -> None:
