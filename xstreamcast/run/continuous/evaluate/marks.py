@@ -6,9 +6,10 @@ tag from which the tag structure says that the rest of the way can be gone?
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from xstreamcast.functions.registry import FunctionEntry, parse_parameters, parse_type
@@ -22,7 +23,7 @@ from xstreamcast.run.temporal import VT_TO, instant_of, lifespan, timed
 from xstreamcast.scan.path import NODE, NodeTest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from xstreamcast.cast.regions import Region
     from xstreamcast.functions.context import DynamicContext
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from xstreamcast.model.time import Instant, Interval
     from xstreamcast.run.continuous.time.horizon import Horizon
 
+Said = TypeVar("Said")
 States = frozenset[int]
 """Where on a way an element stands: the numbers of the steps that may be taken from it; at the end, all of them."""
 
@@ -57,12 +59,30 @@ class Mark:
         return self.tag is not None and self.structure is not None and self.structure.tags[self.tag].timed
 
 
+class Rows(Generic[Said]):
+    """What is said of some rows of a tree; those of a subtree are found without looking at the others."""
+
+    __slots__ = ("_order", "said")
+
+    def __init__(self) -> None:
+        self.said: dict[int, Said] = {}
+        self._order: list[int] = []
+
+    def within(self, top: int, end: int) -> Iterator[tuple[int, Said]]:
+        """Those from a row to another one."""
+        if len(self._order) != len(self.said):
+            self._order = sorted(self.said)
+        for at in range(bisect_left(self._order, top), bisect_right(self._order, end)):
+            row = self._order[at]
+            yield row, self.said[row]
+
+
 @dataclass(slots=True)
 class Marks:
     """Of one tree: the open holes by the row of the element they are in, and the elements whose life may end yet."""
 
-    holes: dict[int, list[Mark]] = field(default_factory=dict)
-    living: set[int] = field(default_factory=set)
+    holes: Rows[list[Mark]] = field(default_factory=Rows)
+    living: Rows[None] = field(default_factory=Rows)
 
 
 _MARKS: Final[WeakKeyDictionary[Tree, Marks]] = WeakKeyDictionary()
@@ -80,12 +100,12 @@ def takes_more(region: Region | None, tag: Tag | None) -> bool:
 
 def mark_hole(tree: Tree, row: int, mark: Mark) -> None:
     """There is an open hole in an element (row 0: in the document)."""
-    _MARKS.setdefault(tree, Marks()).holes.setdefault(row, []).append(mark)
+    _MARKS.setdefault(tree, Marks()).holes.said.setdefault(row, []).append(mark)
 
 
 def mark_living(tree: Tree, row: int) -> None:
     """The end of an element's life may become another."""
-    _MARKS.setdefault(tree, Marks()).living.add(row)
+    _MARKS.setdefault(tree, Marks()).living.said[row] = None
 
 
 def move_marks(tree: Tree, made: Tree, begin: int, end: int, by: int) -> None:
@@ -93,12 +113,11 @@ def move_marks(tree: Tree, made: Tree, begin: int, end: int, by: int) -> None:
     marks = _MARKS.get(tree)
     if marks is None:
         return
-    for row, holes in marks.holes.items():
-        for mark in holes if begin <= row < end else ():
+    for row, holes in marks.holes.within(begin, end - 1):
+        for mark in holes:
             mark_hole(made, row + by, mark)
-    for row in marks.living:
-        if begin <= row < end:
-            mark_living(made, row + by)
+    for row, _ in marks.living.within(begin, end - 1):
+        mark_living(made, row + by)
 
 
 # ------------------------------------------------------------------------------------------------------ walking ways
@@ -223,7 +242,7 @@ def on_the_way(node: Node, way: Way, now: Instant, horizon: Horizon | None = Non
     if marks is None:
         return False
     if tree.kind[top] == ATTRIBUTE:
-        return bool(way.within) and tree.name[top] == VT_TO and top - tree.up[top] in marks.living
+        return bool(way.within) and tree.name[top] == VT_TO and top - tree.up[top] in marks.living.said
     end = top + tree.size[top]
 
     def lived(row: int, found: States) -> States:
@@ -243,9 +262,9 @@ def on_the_way(node: Node, way: Way, now: Instant, horizon: Horizon | None = Non
         return found
 
     return any(
-        top <= row <= end and any(is_open(way, states(row), mark) for mark in holes)
-        for row, holes in marks.holes.items()
-    ) or any(top <= row <= end and ends(way, states(row)) for row in marks.living)
+        any(is_open(way, states(row), mark) for mark in dict.fromkeys(holes))
+        for row, holes in marks.holes.within(top, end)
+    ) or any(ends(way, states(row)) for row, _ in marks.living.within(top, end))
 
 
 def open_holes(context: DynamicContext, items: Iterable[Item], spelled: str) -> bool:
