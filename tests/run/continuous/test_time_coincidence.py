@@ -113,9 +113,15 @@ def test_intervals_are_found_by_what_they_meet() -> None:
     assert sorted(spans.meeting((9, 20))) == ["c"]
 
 
-def test_what_no_window_of_the_other_stream_can_meet_is_let_go_of() -> None:
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [(False, {"a": 147, "b": 145}), (True, {"a": 128, "b": 128})],  # in columns when there are twice as many as before
+)
+def test_what_no_window_of_the_other_stream_can_meet_is_let_go_of(columns: bool, expected: dict[str, int]) -> None:
     beside = Beside(QUERIES["in a window"], {"a": STRUCTURE, "b": STRUCTURE})
+    beside.query.inflow.columns = columns
     beside.happen(("a", ROOT), ("b", ROOT))
     for k in range(300):
         beside.query.feed(event(NOON + k * SECOND // 2, k % 3, k), "ab"[k % 2])
-    assert {name: one["discarded"] for name, one in beside.query.state()["streams"].items()} == {"a": 147, "b": 145}
+    assert {name: one["discarded"] for name, one in beside.query.state()["streams"].items()} == expected
+    assert beside.query.state()["followed"] == ("columns" if columns else "objects")
