@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -243,6 +244,10 @@ class Framed(Adjusted):
         return sum(map(bool, self.added.values()))
 
 
+Said = Written | tuple[Written, ...] | XStreamError
+"""What a fragment shows: a record; several, which lie in it; or why it cannot be written."""
+
+
 class Told(Summed):
     """Rows that are told one by one, in document order.
 
@@ -256,7 +261,7 @@ class Told(Summed):
         self.cut = False
         """Whether what it shows is told with its holes."""
         self.there: dict[int, int] = {}
-        self.changed: dict[int, Written | XStreamError] = {}
+        self.changed: dict[int, Said] = {}
         self.gone: dict[int, None] = {}
         self.items = 0
 
@@ -267,7 +272,8 @@ class Told(Summed):
             self.changed.pop(f, None)
             self.gone[f] = None
 
-    def put(self, fragments: list[int], outcomes: list[Outcome]) -> None:
+    def put(self, fragments: list[int], outcomes: list[Outcome], each: bool = False) -> None:
+        """Some fragments have these items; ``each``: of several in one, each is told by itself."""
         shown: list[int] = []
         for f, outcome in zip(fragments, outcomes, strict=True):
             if self.failed:
@@ -282,12 +288,26 @@ class Told(Summed):
             else:
                 self.drop([f])
         said_by = [outcome for outcome in outcomes if outcome and not isinstance(outcome, XStreamError)]
+        if each and any(len(items) > 1 for items in said_by):
+            self._put_each(shown, said_by)
+            return
         texts = texts_of(said_by, self.cut)
         for f, said in zip(shown, texts, strict=True):
             if said is None:  # items that come to nothing: empty arrays
                 self.drop([f])
             else:
                 self.changed[f] = said
+
+    def _put_each(self, shown: list[int], said_by: list[Any]) -> None:
+        texts = iter(texts_of([[item] for items in said_by for item in items], self.cut))
+        for f, items in zip(shown, said_by, strict=True):
+            found = [said for said in islice(texts, len(items)) if said is not None]
+            failure = next((said for said in found if isinstance(said, XStreamError)), None)
+            written = tuple([said for said in found if not isinstance(said, XStreamError)])
+            if not found:
+                self.drop([f])
+            else:
+                self.changed[f] = failure or (written if len(written) > 1 else written[0])
 
     def total(self) -> int:
         return self.items

@@ -213,17 +213,18 @@ class Followed:
             self.engine.timing.agenda.forget((self.where, n))
 
     def _take(self, few: Longs, tag: int, found: list[Outcome]) -> None:
-        if isinstance(self.made, Told | Keyed | Operated):
-            if tag not in self.home and any(isinstance(one, list) and len(one) > 1 for one in found):
-                raise Refused("a fragment has several records")
-            if tag not in self.home and self.home and any(found):
-                raise Refused("records are inline")
+        inline = self.home and tag not in self.home
+        if isinstance(self.made, Told | Keyed | Operated) and inline and any(found):
+            raise Refused("records are inline")
         if isinstance(self.made, Framed):
             assert self.frame is not None
             self.made.put_in(few.tolist(), found, self.table.owners(few, self.frame).tolist())
         else:
             assert isinstance(self.made, Summed | Joined | Operated)
-            self.made.put(few.tolist(), found)
+            if isinstance(self.made, Told):
+                self.made.put(few.tolist(), found, each=tag not in self.home)
+            else:
+                self.made.put(few.tolist(), found)
 
     # ---------------------------------------------------------------------------------------------- frames
 

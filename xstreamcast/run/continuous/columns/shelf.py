@@ -63,6 +63,8 @@ class Rows(InColumns):
         self.made = made
         self.table = self.made.table
         self.shown: dict[int, Shown] = {}
+        self.more: dict[int, list[Shown]] = {}
+        """The other regions of fragments that have several."""
         self.sequence: Longs = np.zeros(0, np.int64)
         self._reordered = self.table.reordered
 
@@ -77,27 +79,67 @@ class Rows(InColumns):
         """What is to be written anew."""
         for said in self.made.changed.values():
             assert not isinstance(said, XStreamError)
-            yield said
+            yield from said if isinstance(said, tuple) else (said,)
 
     def follow(self) -> None:
         """Put on the shelf what is to be told, and take off what is not to be shown any more."""
         gone = [f for f in self.made.gone if f in self.shown]
         for f in gone:
-            self.take(self.shown.pop(f))
+            self._take_all(f)
         self.sequence = without(self.sequence, gone)
         anew = self._moved() if self._reordered != self.table.reordered else {}
-        fresh: dict[int, Written] = anew
+        fresh: dict[int, Written | tuple[Written, ...]] = anew
         for f, said in self.made.changed.items():
             assert not isinstance(said, XStreamError)
             known = self.shown.get(f)
             if known is None:
                 fresh[f] = said
+            elif isinstance(said, tuple) or f in self.more:
+                self._put_several(f, said if isinstance(said, tuple) else (said,))
             else:
                 self.put(known, said)
         if fresh:
             self._insert(fresh)
 
-    def _moved(self) -> dict[int, Written]:
+    def _take_all(self, f: int) -> None:
+        """Nothing of a fragment is shown any more."""
+        self.take(self.shown.pop(f))
+        for shown in self.more.pop(f, ()):
+            self.take(shown)
+
+    def _put_several(self, f: int, said: tuple[Written, ...]) -> None:
+        """A fragment that is shown has these items: what is the same at its beginning and its end stays as it is."""
+        known = [self.shown[f], *self.more.pop(f, ())]
+        first = last = 0
+        least = min(len(known), len(said))
+        while first < least and known[first].said == said[first]:
+            first += 1
+        while last < least - first and known[-1 - last].said == said[-1 - last]:
+            last += 1
+        middle, other = known[first : len(known) - last], said[first : len(said) - last]
+        for shown, one in (*zip(known[:first], said, strict=False), *zip(middle, other, strict=False)):
+            self.put(shown, one)
+        for shown, one in zip(reversed(known[len(known) - last :]), reversed(said), strict=False):
+            self.put(shown, one)
+        before = known[first + min(len(middle), len(other)) - 1] if first or (middle and other) else known[0].before
+        fresh = []
+        for one in other[len(middle) :]:
+            assert before is not None
+            before = self.insert(before, one)
+            fresh.append(before)
+        for shown in middle[len(other) :]:
+            self.take(shown)
+        now = [*known[:first], *middle[: len(other)], *fresh, *known[len(known) - last :]]
+        self.shown[f] = now[0]
+        if len(now) > 1:
+            self.more[f] = now[1:]
+
+    def _last(self, f: int) -> Shown:
+        """The last region of a fragment."""
+        more = self.more.get(f) if self.more else None
+        return self.shown[f] if more is None else more[-1]
+
+    def _moved(self) -> dict[int, Written | tuple[Written, ...]]:
         """Regions stand in another order: as few as possible are taken off, to be put elsewhere."""
         self._reordered = self.table.reordered
         place = {f: number for number, f in enumerate(self.sequence.tolist())}
@@ -105,34 +147,47 @@ class Rows(InColumns):
         now = self.sequence.tolist()
         stay = in_order([place[f] for f in now])
         moved = [f for number, f in enumerate(now) if number not in stay]
-        said = {f: self.shown[f].said for f in moved}
+        said: dict[int, Written | tuple[Written, ...]] = {}
         for f in moved:
-            self.take(self.shown.pop(f))
+            more = self.more.get(f)
+            own = self.shown[f].said
+            said[f] = own if more is None else (own, *[shown.said for shown in more])
+            self._take_all(f)
         self.sequence = without(self.sequence, moved)
         return said
 
-    def _insert(self, fresh: dict[int, Written]) -> None:
+    def _insert(self, fresh: dict[int, Written | tuple[Written, ...]]) -> None:
         some = self.table.in_order(np.array(list(fresh), np.int64))
         places = self.table.locate(some, self.sequence)
         before, last = self.anchor, -1
         order, shown = self.sequence, self.shown
         for f, place in zip(some.tolist(), places.tolist(), strict=True):
             if place != last:
-                before = shown[int(order[place - 1])] if place else self.anchor
+                before = self._last(int(order[place - 1])) if place else self.anchor
                 last = place
-            before = shown[f] = self.insert(before, fresh[f])
+            said = fresh[f]
+            if isinstance(said, tuple):
+                before = shown[f] = self.insert(before, said[0])
+                self.more[f] = more = []
+                for one in said[1:]:
+                    before = self.insert(before, one)
+                    more.append(before)
+            else:
+                before = shown[f] = self.insert(before, said)
         self.sequence = np.insert(order, places, some)
 
     def identities(self) -> Iterator[tuple[tuple[object, ...], Shown]]:
         for n, shown in self.shown.items():
             gone = n in self.made.gone
-            yield (n,) if gone else (self.where[1], 0, *self.table.holes_around(n)), shown
+            for number, one in enumerate((shown, *self.more.get(n, ()))):
+                yield (n, number) if gone else (self.where[1], number, *self.table.holes_around(n)), one
 
     def clear(self) -> None:
         """Nothing is shown any more."""
         for shown in tuple(self):
             self.take(shown)
         self.shown.clear()
+        self.more.clear()
         self.sequence = self.sequence[:0]
 
 
