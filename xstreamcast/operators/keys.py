@@ -9,6 +9,7 @@ collations, are ordered by :func:`xstreamcast.model.compare.order_keys`.
 
 from __future__ import annotations
 
+import struct
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +19,8 @@ from xstreamcast.native.kernel import I64, U8, kernel
 from xstreamcast.scan.vector import Bytes, Longs
 
 _WORD: Final = 8
+_SIGN: Final = 1 << 63
+_ALL: Final = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,40 @@ def _as_words(values: Any) -> Longs:
     bits = (values + 0.0).view(np.int64)  # -0 is 0
     words: Longs = np.where(bits < 0, ~bits, bits ^ least)
     return words
+
+
+_FLIPPED: Final = bytes(range(255, -1, -1))
+_DOUBLE: Final = struct.Struct(">d")
+_PLACE: Final = struct.Struct(">Q")
+_EXACT: Final = 1 << 53
+"""Whole numbers up to here are doubles."""
+
+
+def key_of(item: Any, descending: bool, greatest: bool) -> bytes | None:
+    """The bytes of one key, as :func:`encoded` writes them; ``item`` None: it is empty. None: it has no bytes.
+
+    >>> key_of("a", False, False) < key_of("b", False, False), key_of(2, False, False) < key_of(10.5, False, False)
+    (True, True)
+    """
+    empty, nan, value = (3, 2, 1) if greatest else (1, 2, 3)
+    if item is None:
+        made = bytes((empty, 0))
+    elif isinstance(item, str):
+        made = b"%c%b\0" % (value, item.encode("utf-8", "surrogatepass"))
+    elif isinstance(item, float) or (type(item) is int and -_EXACT <= item <= _EXACT):
+        if item != item:
+            made = bytes((nan, *bytes(8)))
+        else:
+            word: int = _PLACE.unpack(_DOUBLE.pack(item + 0.0))[0]
+            made = b"%c%b" % (value, _PLACE.pack(~word & _ALL if word >> 63 else word | _SIGN))
+    else:
+        return None
+    return made.translate(_FLIPPED) if descending else made
+
+
+def place_of(*numbers: int) -> bytes:
+    """Whole numbers of 64 bits as bytes that order as they do, one after the other."""
+    return b"".join([_PLACE.pack(number + _SIGN) for number in numbers])
 
 
 def order(keys: Bytes, bounds: Longs) -> Longs:

@@ -318,6 +318,26 @@ def test_rows_of_no_items_do_not_stand_between_the_values_of_others() -> None:
     assert query.shown == 2
 
 
+@pytest.mark.parametrize("way", ["", " descending", " empty greatest", " descending empty greatest"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        'if ($b/k = "k2") then xs:decimal($b/x) else number($b/x)',
+        "xs:decimal($b/x[. != 5])",
+        "number($b/x), string($b/k)",
+        "string-join($b/c), -number($b/x)",
+        "number($b/x[. = 7.5]), $b/k",
+        "string-length($b/k), ($b/x[. > 1] ! xs:integer(floor(number(.))))[1]",
+    ],
+)
+def test_rows_are_sorted_by_bytes_until_a_key_comes_that_has_none(key: str, way: str) -> None:
+    for shape in ("fillers", "events"):
+        changes = Drawn(SHAPES[shape], seed_of(shape, key)).changes(150)
+        changes = [one for one in changes if b"no number" not in getattr(one, "content", b"")]
+        text = f'for $b in stream("s")//b order by {key}{way} return <m>{{ $b/@id, $b/x }}</m>'
+        assert follow(text, SHAPES[shape], changes, 7).state()["followed"] == "columns"
+
+
 def test_something_stands_beside_a_region_that_was_removed_before_the_columns_were_left() -> None:
     changes: list[Change] = [
         Fill(region=0, tsid=1, content=b'<r><stream:hole id="10" tsid="2"/></r>'),

@@ -15,9 +15,10 @@ from xstreamcast.errors import XStreamError, error
 from xstreamcast.lang import ast
 from xstreamcast.lang.context import StaticContext
 from xstreamcast.model.atomic import Item
-from xstreamcast.model.collation import Collation, collation
+from xstreamcast.model.collation import CODEPOINTS, Collation, collation
 from xstreamcast.model.compare import families, order_keys
 from xstreamcast.model.function import Array
+from xstreamcast.operators.keys import key_of
 from xstreamcast.operators.monoid import Monoid
 from xstreamcast.plan.algebra import Column, Gather, Reduce, Slice, Sort, VarName
 from xstreamcast.run.continuous.adjust.derived import Bodied, Ordered, Part, rows_of
@@ -48,14 +49,20 @@ def specs_of(keys: Iterable[ast.OrderKey], static: StaticContext) -> tuple[Order
 
 
 class SortKey:
-    """The keys of a row as they order, and its place, which decides between equal ones."""
+    """The keys of a row as they order, and its place, which decides between equal ones.
 
-    __slots__ = ("columns", "place", "specs")
+    ``octets``: the same as bytes (:mod:`xstreamcast.operators.keys`), where they have some.
+    """
 
-    def __init__(self, columns: tuple[Any, ...], specs: tuple[OrderSpec, ...], place: Any) -> None:
+    __slots__ = ("columns", "octets", "place", "specs")
+
+    def __init__(
+        self, columns: tuple[Any, ...], specs: tuple[OrderSpec, ...], place: Any, octets: bytes | None = None
+    ) -> None:
         self.columns = columns
         self.specs = specs
         self.place = place
+        self.octets = octets
 
     def __lt__(self, other: SortKey) -> bool:
         for mine, its, spec in zip(self.columns, other.columns, self.specs, strict=True):
@@ -74,6 +81,7 @@ class Sorting:
     def key(self, values: list[list[Item]], place: Any) -> SortKey:
         """The key of a row that comes; raises where it has none."""
         columns, kinds = [], []
+        octets: list[bytes | None] = []
         for sequence, spec in zip(values, self.specs, strict=True):
             if len(sequence) > 1:
                 raise error("XPTY0004", f"a key of order by has {len(sequence)} items")
@@ -82,10 +90,13 @@ class Sorting:
             rank, found = order_keys([item, None], spec.empty_greatest, spec.collation)[0]
             columns.append((rank, kind, found))
             kinds.append(kind)
+            plain = spec.collation is CODEPOINTS or not isinstance(item, str)
+            octets.append(key_of(item, spec.descending, spec.empty_greatest) if plain else None)
         for counter, kind in zip(self.families, kinds, strict=True):
             if kind:
                 counter[kind] += 1
-        return SortKey(tuple(columns), self.specs, place)
+        parts = [part for part in octets if part is not None]
+        return SortKey(tuple(columns), self.specs, place, b"".join(parts) if len(parts) == len(octets) else None)
 
     def drop(self, key: SortKey) -> None:
         """A row goes."""

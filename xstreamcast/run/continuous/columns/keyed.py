@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.collation import collation
+from xstreamcast.operators.keys import place_of
 from xstreamcast.plan.algebra import Gather, Reduce, Sort
 from xstreamcast.run.continuous.adjust.collect import Sorting, SortKey, specs_of
 from xstreamcast.run.continuous.columns.adjust import Contributions, Summed, texts_of
@@ -41,6 +42,8 @@ class Keyed(Summed):
     def __init__(self, table: RegionTable) -> None:
         super().__init__()
         self.table = table
+        self.plain = True
+        """Whether all keys are bytes."""
         self.cut = False
         """Whether what rows show is told with its holes."""
         self.labels = Labels(table)
@@ -89,12 +92,23 @@ class Keyed(Summed):
     def total(self) -> int:
         return self.items
 
+    def noted(self, key: SortKey) -> SortKey:
+        """A key comes: as long as all have bytes, they are compared by these."""
+        if self.plain and key.octets is None:
+            self.plain = False
+        return key
 
-def _placed(key: SortKey, place: Any) -> Any:
-    """A key with its place; where nothing descends, in a form that Python compares by itself."""
-    if any(spec.descending for spec in key.specs):
+    def placed(self, key: SortKey, place: tuple[int, ...]) -> Any:
+        """A key with its place."""
+        if self.plain:
+            assert key.octets is not None
+            return key.octets + place_of(*place)
         return SortKey(key.columns, key.specs, place)
-    return *key.columns, place
+
+    @property
+    def renewed(self) -> int:
+        """How often all keys have become others."""
+        return 2 * self.labels.renewed + (not self.plain)
 
 
 class SortedRows(Keyed):
@@ -134,7 +148,7 @@ class SortedRows(Keyed):
                 for count, row in enumerate(outcome, 1):
                     *values, items = row.members()
                     try:
-                        self.rows[n, count - 1] = self.sorting.key(values, None)
+                        self.rows[n, count - 1] = self.noted(self.sorting.key(values, None))
                     except XStreamError as failure:
                         self.failed[n] = failure
                     else:
@@ -151,7 +165,7 @@ class SortedRows(Keyed):
 
     def key(self, row: Row) -> Any:
         n, number = row
-        return _placed(self.rows[row], (self.labels.of[n], number))
+        return self.placed(self.rows[row], (self.labels.of[n], number))
 
     def all_items(self, outcomes: dict[int, Outcome]) -> dict[Row, list[Item]]:
         found: dict[Row, list[Item]] = {}
@@ -364,7 +378,7 @@ class GatheredRows(Keyed):
         for one in outcome:
             *values, items = one.members()
             try:
-                order = self.sorting.key(values, None)
+                order = self.noted(self.sorting.key(values, None))
             except XStreamError as failure:
                 self.faults[known] = failure
                 continue
@@ -388,7 +402,7 @@ class GatheredRows(Keyed):
         place = self._place(first)
         if self.sorting is None:
             return place
-        return _placed(self.orders[row], (place, number))
+        return self.placed(self.orders[row], (*place, number))
 
     @property
     def failure(self) -> XStreamError | None:

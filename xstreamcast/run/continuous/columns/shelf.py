@@ -202,7 +202,7 @@ class KeyedRows(InColumns):
         self.shown: dict[Row, Shown] = {}
         self.known: dict[Row, Any] = {}
         self.keys: list[tuple[Any, Row]] = []
-        self._renewed = made.labels.renewed
+        self._renewed = made.renewed
 
     def look(self) -> None:
         """Raise what cannot be told."""
@@ -224,7 +224,7 @@ class KeyedRows(InColumns):
         made = self.made
         leaving = dict.fromkeys([row for row in made.gone if row in self.shown])
         fresh: list[tuple[tuple[Any, Row], Written]] = []
-        renewed = self._renewed != made.labels.renewed
+        renewed = self._renewed != made.renewed
         moved = self._moved() if renewed else {}
         for row, said in (moved | made.changed).items():
             assert not isinstance(said, XStreamError)
@@ -248,7 +248,7 @@ class KeyedRows(InColumns):
 
     def _moved(self) -> dict[Row, Written]:
         """Labels are others, and rows may stand in another order: those that do are put elsewhere."""
-        self._renewed = self.made.labels.renewed
+        self._renewed = self.made.renewed
         place = {row: number for number, (_, row) in enumerate(self.keys)}
         present = [row for _, row in self.keys if row not in self.made.gone]
         self.keys = sorted([(self.made.key(row), row) for row in present])
