@@ -91,7 +91,7 @@ def _our_tree(path: str) -> object:
 
 
 def _expat_tree(path: str) -> object:
-    from xstreamcast.model.parse import parse
+    from xstreamcast.scan.parse import parse
 
     with open(path, "rb") as file:
         return len(parse(file).tree)

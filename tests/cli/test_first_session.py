@@ -12,7 +12,7 @@ from command import xcast
 
 import xstreamcast
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.fragment import read_stream
+from xstreamcast.wire.fragment import read_stream
 
 STREAM = (
     b'<stream:fragments xmlns:stream="urn:xstreamcast:stream">'

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xstreamcast.errors import Place, XStreamError
-from xstreamcast.model.content import Content, Hole, Mutable, TopTag, parse_content, write_content
 from xstreamcast.model.structure import parse_structure
+from xstreamcast.wire.content import Content, Hole, Mutable, TopTag, parse_content, write_content
 
 checked = settings(max_examples=100, derandomize=True, deadline=None)
 

@@ -28,9 +28,9 @@ from xstreamcast.model.change import (
     Show,
 )
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import Arrival, FragmentReader, FragmentWriter, ReaderState, read_stream
 from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.model.time import parse_instant
+from xstreamcast.wire.fragment import Arrival, FragmentReader, FragmentWriter, ReaderState, read_stream
 
 checked = settings(max_examples=100, derandomize=True, deadline=None)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xstreamcast.model.framing import Broken, Frame, Framer
+from xstreamcast.wire.framing import Broken, Frame, Framer
 
 checked = settings(max_examples=100, derandomize=True, deadline=None)
 

@@ -16,10 +16,10 @@ from xstreamcast.cast.materialise import Materialiser, View, materialise
 from xstreamcast.cast.order import ORDERS, Order, in_order, with_repeats, write_records
 from xstreamcast.errors import error
 from xstreamcast.model.change import Eos
-from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import Structure
 from xstreamcast.scan.encoding import Source, open_input, read_chunks, source_name
 from xstreamcast.scan.given import Given, readable
+from xstreamcast.wire.fragment import FragmentWriter
 
 __all__ = ["ORDERS", "Materialiser", "Order", "View", "fragment", "infer_structure", "materialise"]
 

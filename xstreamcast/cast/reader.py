@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.model.change import Eos
-from xstreamcast.model.fragment import Arrival, FragmentReader, cut_short, read_folder
-from xstreamcast.model.framing import FRAGMENT_LIMIT
 from xstreamcast.model.structure import Structure
 from xstreamcast.scan.encoding import plain_xml, source_name
 from xstreamcast.scan.given import Given, stream_of
+from xstreamcast.wire.fragment import Arrival, FragmentReader, cut_short, read_folder
+from xstreamcast.wire.framing import FRAGMENT_LIMIT
 
 if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import Place
-from xstreamcast.model.content import Content, Opened
 from xstreamcast.model.time import NOW, Instant, Interval, event_lifespan, version_lifespan
+from xstreamcast.wire.content import Content, Opened
 
 if TYPE_CHECKING:
     from xstreamcast.model.tree import Tree

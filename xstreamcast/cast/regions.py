@@ -32,11 +32,11 @@ from xstreamcast.model.change import (
     Replace,
     Show,
 )
-from xstreamcast.model.content import Content, Mutable, Opened, parse_content
 from xstreamcast.model.diagnostic import Diagnostic, Severity, excerpt
 from xstreamcast.model.garbage import not_collecting
 from xstreamcast.model.structure import UNNAMED, Structure, Tag
 from xstreamcast.model.time import START, Instant
+from xstreamcast.wire.content import Content, Mutable, Opened, parse_content
 
 if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch

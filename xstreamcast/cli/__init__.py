@@ -8,7 +8,7 @@ from collections.abc import Callable
 from errno import EDQUOT, ENOSPC
 from functools import partial
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 COMMANDS: Final[tuple[str, ...]] = (
     "structure", "fragment", "materialise", "feed", "generate", "query", "watch", "serve", "listen", "console",
@@ -89,8 +89,8 @@ def _interrupted() -> None:
     sys.exit(130)
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """The entry point of ``xcast``.
+def main(arguments: list[str] | None = None, at_start: Callable[..., NoReturn] | None = None) -> None:
+    """The entry point of ``xcast``; ``at_start``: what Ctrl-C does until a command begins.
 
     Exit codes: 0 done, 1 an error in the input, 2 a wrong call, 130 interrupted, 143 ended by kill.
     """
@@ -105,7 +105,7 @@ def main(arguments: list[str] | None = None) -> None:
     if arguments is None:
         # By default Python looks for garbage at every 700 objects more: while modules are imported, there is none.
         gc.set_threshold(50_000, *gc.get_threshold()[1:])
-    with interruptible(last=arguments is None):
+    with interruptible(last=arguments is None, at_start=at_start):
         from xstreamcast.errors import XStreamError
 
         try:

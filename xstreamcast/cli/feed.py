@@ -22,8 +22,8 @@ from xstreamcast.errors import Place, XStreamError, error, missing_file
 if TYPE_CHECKING:
     from xstreamcast.feeds import Feed
     from xstreamcast.model.change import Change
-    from xstreamcast.model.fragment import FragmentWriter
     from xstreamcast.model.structure import Structure
+    from xstreamcast.wire.fragment import FragmentWriter
 
 _WAITING: Final = 1 << 24
 """Bytes of a document's changes that wait in memory; more of them wait on disk."""
@@ -263,7 +263,7 @@ class _Flowing:
     """A stream in one piece, to a file or a pipe. Where it goes on, it gets a document when all of it was read."""
 
     def __init__(self, file: BinaryIO, structure: Structure | None, ends: bool) -> None:
-        from xstreamcast.model.fragment import FragmentWriter
+        from xstreamcast.wire.fragment import FragmentWriter
 
         self.file = file
         self.open_writer = FragmentWriter(file, structure)
@@ -312,7 +312,7 @@ class _GrowingFolder:
     def writer(self) -> FragmentWriter:
         """Who writes the next file."""
         from xstreamcast.cli.terminal import output
-        from xstreamcast.model.fragment import FragmentWriter
+        from xstreamcast.wire.fragment import FragmentWriter
 
         if self.open_writer is None:
             file = output(self.folder / f"{self.number + 1:010}.xml")

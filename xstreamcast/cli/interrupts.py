@@ -18,9 +18,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
-from typing import Any, Final, TypeVar
-
-from xstreamcast.start import stop
+from typing import Any, Final, NoReturn, TypeVar
 
 T = TypeVar("T")
 
@@ -92,15 +90,16 @@ def _drop(found: Any) -> bool:
 
 
 @contextmanager
-def interruptible(*, last: bool = False) -> Iterator[None]:
+def interruptible(*, last: bool = False, at_start: Callable[..., NoReturn] | None = None) -> Iterator[None]:
     """Signals raise what ends a command: Ctrl-C KeyboardInterrupt, the others SystemExit; those ignored stay so.
 
-    ``last``: nothing comes after it, and Ctrl-C comes too late.
+    ``last``: nothing comes after it, and Ctrl-C comes too late. ``at_start``: what Ctrl-C did until now, while the
+    modules of the command were read in.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    usual = (signal.SIG_DFL, signal.default_int_handler, stop)
+    usual = (signal.SIG_DFL, signal.default_int_handler, at_start)
     before = {number: handler for number in ENDING if (handler := signal.getsignal(number)) in usual}
     if not before:  # it is so already
         yield

@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from xstreamcast import Structure, XStreamError, explain, query
 from xstreamcast.cast.materialise import Materialiser
+from xstreamcast.console.completion import completions
 from xstreamcast.errors import Place
-from xstreamcast.lang.completion import completions
 from xstreamcast.lang.tokens import tokens
 from xstreamcast.model.change import Change, ContentChange
-from xstreamcast.model.fragment import FragmentReader
 from xstreamcast.model.time import START, format_instant
 from xstreamcast.plan.explain.picture import to_svg
 from xstreamcast.run.streams import streams_named
+from xstreamcast.wire.fragment import FragmentReader
 
 LETTERS: Final = 96 << 10
 """So much of a document is shown."""

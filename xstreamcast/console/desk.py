@@ -22,6 +22,8 @@ from xstreamcast.console.rates import Rate
 from xstreamcast.errors import XStreamError, error
 
 if TYPE_CHECKING:
+    from aiohttp import web
+
     from xstreamcast.metrics import Exposition, Kind
     from xstreamcast.serve.channel import Channel
     from xstreamcast.serve.station import Station
@@ -103,6 +105,12 @@ class Desk:
         for text in texts:
             if text not in known:
                 await self.add(text)
+
+    def routes(self) -> list[web.RouteDef]:
+        """Where the console answers, for the service of its station."""
+        from xstreamcast.console.routes import routes
+
+        return routes(self)
 
     async def stop(self) -> None:
         """Nothing goes on, and nobody is told any more."""

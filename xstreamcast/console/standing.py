@@ -16,10 +16,10 @@ from xstreamcast.console.counts import edge_counts
 from xstreamcast.console.history import History, Items
 from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import FragmentReader
 from xstreamcast.model.structure import Structure
 from xstreamcast.model.time import START, format_instant
 from xstreamcast.plan.modes.rewrite import Emission
+from xstreamcast.wire.fragment import FragmentReader
 
 SHOWN: Final = 1000
 """So many items of an answer are told; the others are counted."""

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import islice
 from os import PathLike
@@ -111,6 +111,13 @@ class Feed:
     def begun(self) -> bool:
         """Whether something was read before."""
         return bool(self.known.get("documents"))
+
+    def documents_in(self, sources: Sequence[str], *, follow: bool, poll: float) -> Iterator[str | None]:
+        """The documents of files, folders and archives that have not been read yet; with ``follow``, also those that
+        appear there later, and None where nothing has for ``poll`` seconds."""
+        from xstreamcast.feeds.documents import documents
+
+        return documents(self, sources, follow, None, poll)
 
     def has_read(self, path: Path) -> bool:
         """Whether a file was read before, as it is."""

@@ -187,7 +187,7 @@ class Structure:
         return True
 
     def _repr_html_(self) -> str:
-        from xstreamcast.notebook.render import structure_html
+        from xstreamcast.model.structure_html import structure_html
 
         return structure_html(self)
 

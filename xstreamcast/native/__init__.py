@@ -1,7 +1,7 @@
 """Python functions that run as machine code: kernels.
 
 In come functions in a small part of Python, over integers and arrays of one type each (:mod:`.kernel`: how they are
-declared and called). Numba compiles them, with the processor's instructions for what stands in ``scan/vector.py``
+declared and called). Numba compiles them, with the processor's instructions for what stands in ``native/vector.py``
 (:mod:`.build`, :mod:`.intrinsics`); the machine code (:mod:`.image`) is kept in a folder of the user's (:mod:`.store`).
 Out come calls: later processes load the code without Numba (:mod:`.load`), which takes a millisecond and not half a
 second.

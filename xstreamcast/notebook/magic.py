@@ -140,6 +140,6 @@ class Queries(Magics):
     def _show_error(self, fault: XStreamError) -> None:
         from IPython.display import display
 
-        from xstreamcast.notebook.render import error_html, page
+        from xstreamcast.page import error_html, page
 
         display({"text/plain": str(fault), "text/html": page(error_html(fault))}, raw=True)

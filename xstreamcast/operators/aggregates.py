@@ -38,8 +38,8 @@ from xstreamcast.operators.state import State
 
 if TYPE_CHECKING:
     from xstreamcast.functions.context import DynamicContext
+    from xstreamcast.native.vector import Bytes, Longs
     from xstreamcast.operators.keys import Known
-    from xstreamcast.scan.vector import Bytes, Longs
 
 # ------------------------------------------------------------------------------------------------------------- states
 

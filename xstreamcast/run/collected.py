@@ -24,6 +24,7 @@ from xstreamcast.model.collation import collation
 from xstreamcast.model.function import Array
 from xstreamcast.model.serialise import Markup
 from xstreamcast.model.tree import Node, Tree, nodes_at
+from xstreamcast.native.vector import Longs
 from xstreamcast.operators import of_values
 from xstreamcast.operators.aggregates import Aggregate
 from xstreamcast.operators.grouping import Groups
@@ -39,7 +40,6 @@ from xstreamcast.run.subtrees import joined, subtrees, tree_of
 from xstreamcast.scan import spans
 from xstreamcast.scan.octets import Octets
 from xstreamcast.scan.path import Path
-from xstreamcast.scan.vector import Longs
 from xstreamcast.tables.columns import Table
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from xstreamcast.dataclass import dataclass
 from xstreamcast.lang.name_check import misspelt_names
 from xstreamcast.lang.namespace_check import unqualified_names
+from xstreamcast.lang.warning_texts import warning_texts
 from xstreamcast.model.findings import warn
 from xstreamcast.model.names import ELEMENT
-from xstreamcast.model.parse import default_namespace
 from xstreamcast.model.tree import Node
-from xstreamcast.run.query import warning_texts
 from xstreamcast.run.unmatched import unmatched
 from xstreamcast.scan.archives import is_document
+from xstreamcast.scan.parse import default_namespace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ def namespace_doubts(query: Query, document: Any) -> tuple[str, ...]:
 
 def spelling_doubts(query: Query, document: Path) -> tuple[str, ...]:
     """Names that a query looks for and a file does not have, though it has some that are nearly the same."""
-    from xstreamcast.model.parse import LOOKED_THROUGH, names_in
+    from xstreamcast.scan.parse import LOOKED_THROUGH, names_in
 
     if not is_document(document):
         return ()  # a pipe with a name: it has been read

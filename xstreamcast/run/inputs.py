@@ -21,11 +21,11 @@ from warnings import catch_warnings, simplefilter
 
 from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.parse import KERNEL_FROM, kernel_ready
 from xstreamcast.model.tree import DOCUMENT, Node
 from xstreamcast.scan.archives import is_member, is_packed, size_of
 from xstreamcast.scan.encoding import PACKED, Meter, open_file, open_input, plain_chunks, read_chunks
 from xstreamcast.scan.given import is_text
+from xstreamcast.scan.parse import KERNEL_FROM, kernel_ready
 from xstreamcast.scan.sequence import surely_one
 
 if TYPE_CHECKING:

@@ -164,7 +164,7 @@ class Result(Iterable[Item]):
         >>> query("1, 2.5, 'a', map { 'k': (1, 2) }").to_list()
         [1, Decimal('2.5'), 'a', {'k': [1, 2]}]
         """
-        from xstreamcast.run.library import plain
+        from xstreamcast.model.python_values import plain
 
         return [plain(item) for item in self.items()]
 
@@ -175,7 +175,7 @@ class Result(Iterable[Item]):
         >>> query("count(//b)", context="<a><b/><b/></a>").one()
         2
         """
-        from xstreamcast.run.library import plain
+        from xstreamcast.model.python_values import plain
 
         if not self:
             raise error("XPTY0004", "the answer is empty, where one item was asked for")
@@ -190,7 +190,7 @@ class Result(Iterable[Item]):
         >>> query("//b, 1", context="<a><b>x</b></a>").values()
         ['x', 1]
         """
-        from xstreamcast.run.library import plain
+        from xstreamcast.model.python_values import plain
 
         return [item.string if isinstance(item, Node) else plain(item) for item in self.items()]
 
@@ -268,7 +268,7 @@ class Result(Iterable[Item]):
         >>> [title.text for title in query("//title", context="<b><title>T</title></b>").to_lxml()]
         ['T']
         """
-        from xstreamcast.run.library import plain
+        from xstreamcast.model.python_values import plain
 
         return [_foreign(item) if isinstance(item, Node) else plain(item) for item in self.items()]
 
@@ -298,7 +298,7 @@ class Result(Iterable[Item]):
         return "\n".join([f"<Result: {known}>", *shown])
 
     def _repr_html_(self) -> str:
-        from xstreamcast.notebook.render import result_html
+        from xstreamcast.run.shown import result_html
 
         return result_html(self)
 

@@ -11,10 +11,10 @@ from xstreamcast.lang.walk import descendants
 from xstreamcast.model.datetime import DateTime
 from xstreamcast.model.findings import Findings
 from xstreamcast.model.namespaces import STREAM
-from xstreamcast.model.parse import parse, parse_forest
 from xstreamcast.model.time import START, Instant
 from xstreamcast.model.tree import Node
 from xstreamcast.run.temporal import START_OF_TIME, instant_of, moment_at
+from xstreamcast.scan.parse import parse, parse_forest
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report

@@ -10,10 +10,10 @@ import numpy as np
 
 from xstreamcast.model.names import DOCUMENT
 from xstreamcast.model.tree import Tree
+from xstreamcast.native.vector import Longs
 from xstreamcast.operators.rows import Column, Ragged, Rows, within
 from xstreamcast.scan.octets import Octets
 from xstreamcast.scan.tree import ints
-from xstreamcast.scan.vector import Longs
 from xstreamcast.tables.columns import Table
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from xstreamcast.lang.structures import unmatched_paths
-from xstreamcast.run.query import warning_texts
+from xstreamcast.lang.warning_texts import warning_texts
 
 if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure

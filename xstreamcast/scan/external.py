@@ -200,7 +200,7 @@ def _spaced(public: str) -> str:
 
 def _catalogued(path: Path, depth: int) -> Iterator[tuple[tuple[str, str], str]]:
     """The entries of an OASIS XML catalog, and of those it goes on with; those that come first count."""
-    from xstreamcast.model.parse import parse
+    from xstreamcast.scan.parse import parse
 
     if depth > _NESTED:
         raise error("XSC0001", "catalogs name each other without end", Place(str(path)))

@@ -14,9 +14,9 @@ import numpy as np
 
 from xstreamcast.dataclass import dataclass
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT
+from xstreamcast.native.vector import Bytes, Longs
 from xstreamcast.scan import spans
 from xstreamcast.scan.layout import CONTENT_FLAGS, GROWS_TREE, R_END, R_FLAGS, R_FROM, R_START, R_STATE, R_TO, R_TREE
-from xstreamcast.scan.vector import Bytes, Longs
 
 if TYPE_CHECKING:
     from xstreamcast.plan.algebra import RecordTest

@@ -18,6 +18,7 @@ import numpy as np
 
 from xstreamcast.dataclass import dataclass
 from xstreamcast.model.names import ELEMENT
+from xstreamcast.native.vector import Bytes
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.automaton import Automaton, Position, Target
 from xstreamcast.scan.layout import (
@@ -34,7 +35,6 @@ from xstreamcast.scan.layout import (
 from xstreamcast.scan.reader import plain_start
 from xstreamcast.scan.scanner import Scanner
 from xstreamcast.scan.tables import DEAD
-from xstreamcast.scan.vector import Bytes
 
 WINDOWS: Final = (1 << 16, 1 << 20)
 """How far a range looks for a place to begin: it tries the first, then the second."""

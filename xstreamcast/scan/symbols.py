@@ -17,9 +17,9 @@ import numpy as np
 
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, FIRST_NAME, PI
 from xstreamcast.model.namespaces import XML, XMLNS
+from xstreamcast.native.vector import hashed
 from xstreamcast.scan.layout import DECLARES, PREFIXED, RESERVED
 from xstreamcast.scan.token import pair_hash, place_names
-from xstreamcast.scan.vector import hashed
 
 _ASCII_NAME: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z_][A-Za-z0-9_.-]*)?")
 _NAMES_AHEAD: Final = re.compile(

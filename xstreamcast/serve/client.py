@@ -30,11 +30,11 @@ from uuid import uuid4
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import Arrival, FragmentReader, encode_change
 from xstreamcast.model.structure import Structure, write_structure
 from xstreamcast.serve import SCHEME
 from xstreamcast.serve.message import Header, parse_message
 from xstreamcast.serve.reception import Reception
+from xstreamcast.wire.fragment import Arrival, FragmentReader, encode_change
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession

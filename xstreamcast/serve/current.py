@@ -38,10 +38,10 @@ from xstreamcast.model.change import (
     Replace,
     Show,
 )
-from xstreamcast.model.content import Hole, parse_content
 from xstreamcast.model.structure import UNNAMED, Structure, Tag
 from xstreamcast.model.time import START, Instant
 from xstreamcast.serve.record import STRUCTURE, Entry, Where, entry_of
+from xstreamcast.wire.content import Hole, parse_content
 
 _HOLE: Final = re.compile(rb"""<[^\s<>:]+:hole\s[^<>]*?\bid=["'](\d+)""")
 """A hole, as far as can be seen without parsing: whoever is taken for one keeps something on the air, no more."""

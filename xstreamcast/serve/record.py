@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 from zlib import crc32
 
 from xstreamcast.model.change import CHANGES, Change
-from xstreamcast.model.fragment import encode_change
 from xstreamcast.model.structure import Structure, write_structure
 from xstreamcast.model.time import Instant
+from xstreamcast.wire.fragment import encode_change
 
 STRUCTURE: Final = "structure"
 KINDS: Final = (STRUCTURE, *CHANGES)

@@ -33,10 +33,10 @@ from aiohttp.http_exceptions import LineTooLong
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.metrics import CONTENT_TYPE
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import FragmentReader
 from xstreamcast.model.structure import Structure
 from xstreamcast.serve.channel import Channel, Incoming, Listener
 from xstreamcast.serve.limits import Allowance
+from xstreamcast.wire.fragment import FragmentReader
 
 if TYPE_CHECKING:
     from xstreamcast.serve.station import Station
@@ -69,9 +69,7 @@ def application(station: Station) -> web.Application:
         ]
     )
     if station.desk is not None:
-        from xstreamcast.console.routes import routes
-
-        app.add_routes(routes(station.desk))
+        app.add_routes(station.desk.routes())
     return app
 
 

@@ -28,13 +28,13 @@ from urllib.parse import parse_qsl, urlsplit
 from xstreamcast.errors import Place, error, missing_file
 from xstreamcast.model.change import Change, Eos
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import Arrival, Form, FragmentReader, ReaderState, read_stream
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.scan.encoding import plain_chunks, plain_xml
 from xstreamcast.serve import SCHEME
 from xstreamcast.serve.channel import Incoming
 from xstreamcast.serve.client import Address, Heard, Outage, Trouble, arrivals_of, check_log, parse_address, tune
 from xstreamcast.serve.reception import Reception
+from xstreamcast.wire.fragment import Arrival, Form, FragmentReader, ReaderState, read_stream
 
 Batch = list[Incoming | Diagnostic]
 POLL: Final = 0.1

@@ -22,8 +22,8 @@ from xstreamcast.errors import error
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.function import Array, Map
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT, name_local
+from xstreamcast.model.python_values import plain
 from xstreamcast.model.tree import Node, Tree
-from xstreamcast.run.library import plain
 
 Nested = Literal["struct", "columns", "xml", "text"]
 NESTED: Final = ("struct", "columns", "xml", "text")

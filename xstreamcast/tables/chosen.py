@@ -18,6 +18,7 @@ from functools import partial
 from typing import Final
 
 from xstreamcast.errors import error
+from xstreamcast.functions.registry import known_function
 from xstreamcast.functions.registry import names as function_names
 from xstreamcast.lang import ast
 from xstreamcast.lang.ast.node import NOWHERE, Node
@@ -25,7 +26,6 @@ from xstreamcast.lang.context import StaticContext
 from xstreamcast.lang.link import parse
 from xstreamcast.lang.walk import rebuild
 from xstreamcast.model.namespaces import FN, XS
-from xstreamcast.run.library import known_function
 from xstreamcast.tables.columns import TYPES, declared
 from xstreamcast.tables.kinds import Kind, listed
 

@@ -30,7 +30,6 @@ from xstreamcast.model.change import (
     Replace,
     Show,
 )
-from xstreamcast.model.fragment import FragmentWriter, read_stream
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.model.time import parse_instant
@@ -38,6 +37,7 @@ from xstreamcast.run.continuous.query import ContinuousQuery, continuous, contin
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
+from xstreamcast.wire.fragment import FragmentWriter, read_stream
 
 COPIES = (
     "//b",

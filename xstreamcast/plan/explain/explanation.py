@@ -95,6 +95,6 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from xstreamcast.notebook.render import explanation_html
+        from xstreamcast.plan.explain.html import explanation_html
 
         return explanation_html(self)

@@ -125,7 +125,7 @@ def mutability_lines(explanation: Explanation, wanted: list[int], structure: Str
 
 def keeps_records(explanation: Explanation) -> bool:
     """Whether records are kept although they can never change: where more is made of them than a sum or the answer."""
-    from xstreamcast.run.continuous.time.horizon import looks_at_clock
+    from xstreamcast.lang.clock import looks_at_clock
 
     plan = explanation.changing or explanation.plan
     units = units_of(plan)
@@ -144,7 +144,7 @@ def keeps_records(explanation: Explanation) -> bool:
 
 def warnings(explanation: Explanation) -> tuple[str, ...]:
     """What the static phase found in streams, and paths into documents that lead nowhere."""
-    from xstreamcast.run.query import warning_texts
+    from xstreamcast.lang.warning_texts import warning_texts
 
     found = list(warning_texts(explanation.module))
     for source, targets in targets_by_source(explanation).items():

@@ -8,9 +8,9 @@ from typing import Final
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import children, descendants
 from xstreamcast.model.namespaces import FN
+from xstreamcast.plan.focus import Analysis
 from xstreamcast.plan.passes.variables import VarName
 from xstreamcast.plan.sources import source_of
-from xstreamcast.run.compile.analyse import Analysis
 
 FunctionKey = tuple[VarName, int]
 

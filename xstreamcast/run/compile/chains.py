@@ -12,7 +12,7 @@ from dataclasses import replace
 from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.model.names import ELEMENT
-from xstreamcast.run.compile.analyse import ROOT
+from xstreamcast.plan.focus import ROOT
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.predicates import Produce, filtered, is_condition, positional
 from xstreamcast.run.compile.scope import Scope

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.lang.context import StaticContext
-from xstreamcast.run.compile.analyse import VarName
+from xstreamcast.plan.focus import VarName
 from xstreamcast.run.compile.emit import Frame
 from xstreamcast.run.compile.values import Val
 

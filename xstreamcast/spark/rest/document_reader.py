@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from xstreamcast.errors import error
+from xstreamcast.run.computed import Computed, parse_column
 from xstreamcast.run.library import moment_of
 from xstreamcast.run.query import compile
 from xstreamcast.scan.path import Path
@@ -24,17 +25,7 @@ from xstreamcast.spark.rest.indexing import planned
 from xstreamcast.spark.rest.program import Program, Scan
 from xstreamcast.spark.rest.ranges import Asked, Range, Seen, range_batches
 from xstreamcast.spark.transport import ITEM_ROWS, dumps, item_batches
-from xstreamcast.tables.columns import (
-    Column,
-    Table,
-    arrow,
-    inferred,
-    parse_column,
-    parse_record,
-    record_place,
-    targets,
-)
-from xstreamcast.tables.computed import Computed
+from xstreamcast.tables.columns import Column, Table, arrow, inferred, parse_record, record_place, targets
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from xstreamcast.model.tree import Tree
+from xstreamcast.native.vector import Bytes
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.automaton import Action, Automaton, Target
 from xstreamcast.scan.documents import ROWS, BatchDocument, document_batches
@@ -26,7 +27,6 @@ from xstreamcast.scan.layout import BEGINS_RECORD, GROWS_TREE, INNER, LEVEL_WORD
 from xstreamcast.scan.path import Path
 from xstreamcast.scan.reader import plain_start, release
 from xstreamcast.scan.scanner import STEP, Scanner
-from xstreamcast.scan.vector import Bytes
 from xstreamcast.spark.rest.files import Document
 from xstreamcast.spark.rest.seams import Open, Seam, Window, behind
 from xstreamcast.spark.worker import keep_loaded

@@ -20,7 +20,6 @@ import numpy as np
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants, rebuild
-from xstreamcast.model.parse import parse, parse_forest
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import PLAN, Unit
 from xstreamcast.plan.decompose.tests import relative
@@ -28,18 +27,19 @@ from xstreamcast.run.continuous.arrive.grove import LOAD_FROM
 from xstreamcast.run.continuous.columns.roles import leads_to_elements
 from xstreamcast.run.continuous.evaluate.assemble import sliced
 from xstreamcast.run.units import plan_name
+from xstreamcast.scan.parse import parse, parse_forest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from xstreamcast.model.atomic import Item
     from xstreamcast.model.tree import Tree
+    from xstreamcast.native.vector import Bytes
     from xstreamcast.run.continuous.columns.spelling import Around
     from xstreamcast.run.evaluate import Executable
     from xstreamcast.run.units import Evaluation, UnitCode
     from xstreamcast.scan.path import Path
     from xstreamcast.scan.tree import TreeReader
-    from xstreamcast.scan.vector import Bytes
 
 Outcome = list["Item"] | XStreamError
 """The items of a fragment, or the error that comes instead."""

@@ -20,14 +20,14 @@ from typing import Any, BinaryIO, Final, Literal
 
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.model.change import CHANGES, ROOT, After, Before, Change, ContentChange, Eos, Fill, Replace
-from xstreamcast.model.content import Update, parse_content, write_content
 from xstreamcast.model.diagnostic import Diagnostic, excerpt
-from xstreamcast.model.framing import CARRIERS, FRAGMENT_LIMIT, STRUCTURES, Broken, Frame, Framer
 from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.structure import Structure, parse_structure, write_structure
 from xstreamcast.model.time import format_instant, parse_instant
 from xstreamcast.scan.encoding import Source, plain_xml, source_name
 from xstreamcast.scan.normalise import escape_attribute
+from xstreamcast.wire.content import Update, parse_content, write_content
+from xstreamcast.wire.framing import CARRIERS, FRAGMENT_LIMIT, STRUCTURES, Broken, Frame, Framer
 
 Form = Literal["prefixed", "bare"]
 

@@ -17,9 +17,9 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
+from xstreamcast.cli.shell.at_hand import AtHand
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.structure import UNNAMED, Structure
-from xstreamcast.shell.at_hand import AtHand
 
 _WORD: Final = re.compile(r"[\w.\-]*\Z")
 _STEPS: Final = r"(?://?(?:[\w.\-]+(?::[\w.\-]+)?|\*)(?:\s*[?#]?\[[^\[\]]*\])*)*"

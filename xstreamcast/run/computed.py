@@ -14,7 +14,7 @@ looks at (:mod:`xstreamcast.plan.projection.project`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -29,11 +29,12 @@ from xstreamcast.model.tree import Node
 from xstreamcast.plan.passes.dependence import ITEM, focus_of
 from xstreamcast.plan.projection.project import project
 from xstreamcast.run.query import Query, compile
+from xstreamcast.scan.path import Path
+from xstreamcast.tables.columns import TYPES, Column, declared, path_column
 
 if TYPE_CHECKING:
     from xstreamcast.model.datetime import DateTime
     from xstreamcast.scan.automaton import Target
-    from xstreamcast.scan.path import Path
 
 _RECORDS: Final = ("", "xstreamcast-records")
 _LOOP: Final = (
@@ -105,6 +106,16 @@ class Computed:
             assert isinstance(row, Array)
             made.append([item for member in row.members() for item in member])
         return made
+
+
+def parse_column(name: str, text: str, namespaces: Mapping[str, str] | None = None) -> Column:
+    """A column of the option ``columns``: a path, or an expression."""
+    column = path_column(name, text, namespaces)
+    if column is not None:
+        return column
+    expression, said, repeated = declared(name, text)
+    kind = TYPES[said] if said else ""
+    return Column(name, Path(), 0, None, kind, repeated, Computed(name, expression, tuple((namespaces or {}).items())))
 
 
 @lru_cache(maxsize=256)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from xstreamcast.console.completion import completions
 from xstreamcast.generate import find
-from xstreamcast.lang.completion import completions
 from xstreamcast.model.structure import parse_structure
 
 STRUCTURES = {name: parse_structure(find(name).structures[name]) for name in ("credit",)}

@@ -31,8 +31,8 @@ class AtHand:
 def look_at(document: str | None, streams: Mapping[str, str]) -> AtHand:
     """What can be found out quickly; of what cannot be read, nothing: whoever asks it is told why."""
     from xstreamcast.cast.infer import structure_of_beginning
-    from xstreamcast.model.parse import names_in
     from xstreamcast.scan.archives import is_document
+    from xstreamcast.scan.parse import names_in
 
     structures: dict[str, Structure] = {}
     attributes: set[str] = set()
@@ -52,7 +52,7 @@ def look_at(document: str | None, streams: Mapping[str, str]) -> AtHand:
 
 def _brought(source: str) -> Structure | None:
     """The structure at the beginning of a stream."""
-    from xstreamcast.model.fragment import read_folder, read_stream
+    from xstreamcast.wire.fragment import read_folder, read_stream
 
     path = Path(source)
     try:

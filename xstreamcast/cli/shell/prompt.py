@@ -13,9 +13,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from xstreamcast.cli.shell.complete import completions
+from xstreamcast.cli.shell.session import COMMANDS, TAKING_QUERIES, Leave, Session
 from xstreamcast.lang.unfinished import unfinished
-from xstreamcast.shell.complete import completions
-from xstreamcast.shell.session import COMMANDS, TAKING_QUERIES, Leave, Session
 
 FIRST: Final = "xcast> "
 NEXT: Final = "  ...> "

@@ -30,8 +30,8 @@ def shell_command(
       xcast shell --stream credit=credit.xml --now 2003-11-20T10:45:00
     """
     from xstreamcast.cli.query import pairs
-    from xstreamcast.shell.prompt import Prompt
-    from xstreamcast.shell.session import Session
+    from xstreamcast.cli.shell.prompt import Prompt
+    from xstreamcast.cli.shell.session import Session
 
     session = Session(files or [], pairs(stream or [], "--stream"), now)
     prompt = Prompt(session)

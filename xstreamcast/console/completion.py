@@ -22,6 +22,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from xstreamcast.errors import XStreamError
+from xstreamcast.functions.registry import names
 from xstreamcast.lang.lexical import NAME_CHAR, NCNAME
 from xstreamcast.lang.tokens import KEYWORDS
 from xstreamcast.model.namespaces import FN, STREAM
@@ -108,8 +109,6 @@ def _ways(
 
 def _words() -> Iterator[Choice]:
     """Keywords, and the functions that need no prefix."""
-    from xstreamcast.functions.registry import names
-
     for word in sorted(KEYWORDS):
         yield Choice(word, "keyword")
     for uri in (FN, STREAM):

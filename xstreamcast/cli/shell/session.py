@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from xstreamcast.cli.options import WrongCall
+from xstreamcast.cli.shell.at_hand import AtHand, look_at
 from xstreamcast.errors import XStreamError, missing_file
 from xstreamcast.model.structure import Structure
-from xstreamcast.shell.at_hand import AtHand, look_at
 
 _RED: Final = "\x1b[1;31m"
 _DIM: Final = "\x1b[2m"

@@ -17,19 +17,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from xstreamcast.errors import error, missing_file
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.run.continuous.arrive.arrivals import Ended, arrivals
 from xstreamcast.scan.given import each_of, is_text, readable, stream_of
+from xstreamcast.wire.fragment import read_stream
 
 if TYPE_CHECKING:
     from xstreamcast.errors import Place
     from xstreamcast.feeds.feed import Feed
     from xstreamcast.model.change import Change
-    from xstreamcast.model.fragment import Arrival
     from xstreamcast.model.structure import Structure
     from xstreamcast.run.continuous.arrive.inflow import Arriving, Inflow
     from xstreamcast.run.continuous.display.shelf import Emitted
     from xstreamcast.scan.encoding import Source
+    from xstreamcast.wire.fragment import Arrival
 
 Q = TypeVar("Q", bound="Fed")
 _PAUSE: Final = 0.5
@@ -144,8 +144,6 @@ def _documents(feed: Feed, source: Any, pause: float) -> Iterator[Source | None]
         path = Path(source)
         if not path.exists():
             raise missing_file(fspath(source), "no such file or folder", "a document, or a folder of them")
-        from xstreamcast.feeds.documents import documents
-
-        yield from documents(feed, [str(path)], path.is_dir(), None, pause)
+        yield from feed.documents_in([str(path)], follow=path.is_dir(), poll=pause)
     else:
         yield from map(readable, each_of(source))

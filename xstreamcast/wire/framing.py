@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from xstreamcast.model.content import ATTRIBUTE, START_TAG, attribute_text
 from xstreamcast.model.namespaces import STREAM
 from xstreamcast.scan.sequence import END_MARK
+from xstreamcast.wire.content import ATTRIBUTE, START_TAG, attribute_text
 
 FRAGMENT_LIMIT: Final = 1 << 28
 """No fragment is larger than this; what is, is broken."""

@@ -1,0 +1,125 @@
+"""The packages lie on each other in one order: a package imports only what is below it. See docs/architecture.md."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "xstreamcast"
+
+ORDER = (
+    # leaves: modules that everything may use
+    "dataclass", "error_codes", "errors", "metrics", "page",
+    # the data and its bytes
+    "native", "model", "scan", "wire", "cast", "generate",
+    # the language and its plans
+    "lang", "functions", "operators", "plan", "highlight",
+    # evaluation, and the ways in and out
+    "tables", "serve", "run", "feeds", "spark",
+    # faces
+    "console", "cli", "notebook", "start", "__main__",
+)  # fmt: skip
+"""From the bottom to the top."""
+
+FACE = "xstreamcast"
+"""The package itself: a name imported from it is one of the module where ``xstreamcast._HOMES`` has it."""
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """The modules by their dotted names."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def package_of(module: str) -> str:
+    """The package directly below ``xstreamcast`` that a module is of."""
+    return module.split(".")[1] if "." in module else module
+
+
+def homes() -> dict[str, str]:
+    """Where the names of the face are defined."""
+    import xstreamcast
+
+    return xstreamcast._HOMES
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a module that run: what is only for the type checker does not."""
+    if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+        for other in node.orelse:
+            yield from _statements(other)
+        return
+    yield node
+    for child in ast.iter_child_nodes(node):
+        yield from _statements(child)
+
+
+def imported(path: Path) -> Iterator[tuple[int, str]]:
+    """The line and the module of each import, also of those inside functions."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in _statements(tree):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                yield node.lineno, name.name
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}:{node.lineno} imports by a relative name"
+            assert node.module
+            for name in node.names:
+                full = f"{node.module}.{name.name}"
+                yield node.lineno, full if full in modules() or node.module == FACE else node.module
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == FACE:
+            yield node.lineno, f"{FACE}.{node.attr}"
+
+
+def needs(path: Path) -> Iterator[tuple[int, str, str]]:
+    """The line, package and module of each import of a module of ours."""
+    for line, name in imported(path):
+        if name.startswith(f"{FACE}."):
+            home = name if name in modules() else homes().get(name.removeprefix(f"{FACE}."), name)
+            if package_of(home) in ORDER:
+                yield line, package_of(home), home
+
+
+def test_every_package_has_its_place_in_the_order() -> None:
+    there = {package_of(module) for module in modules()} - {FACE}
+    assert sorted(there) == sorted(ORDER)
+
+
+def test_a_package_imports_only_what_is_below_it() -> None:
+    upwards = [
+        f"{path.relative_to(ROOT)}:{line} imports {home}, but {package} is above {package_of(module)}"
+        for module, path in modules().items()
+        if module != FACE
+        for line, package, home in needs(path)
+        if package != package_of(module) and ORDER.index(package) > ORDER.index(package_of(module))
+    ]
+    assert not upwards, "\n".join(["", *upwards, "see the order in tests/test_packages.py and docs/architecture.md"])
+
+
+def test_imports_inside_functions_and_by_the_face_are_seen() -> None:
+    found = {(package, line > 0) for line, package, _ in needs(modules()["xstreamcast.notebook.magic"])}
+    assert {package for package, _ in found} >= {"cli", "errors", "page", "run"}
+    assert {package for _, package, _ in needs(modules()["xstreamcast.cli.explain"])} >= {"run"}
+
+
+BY_NAME = {
+    "xstreamcast": "the face: its names are counted where they are used",
+    "xstreamcast.cli": "commands, which are modules of the same package",
+    "xstreamcast.functions.registry": "topics, which are modules of the same package",
+    "xstreamcast.generate": "generators, which are modules of the same package",
+    "xstreamcast.native.ahead": "kernels, wherever they are: a list of names, to compile them ahead",
+    "xstreamcast.tables.batches": "Arrow and pandas, which are not ours",
+}
+"""Modules that import by a name that is computed, and what: no import of theirs is hidden from the order."""
+
+
+def test_imports_by_computed_names_are_known() -> None:
+    found = {module for module, path in modules().items() if "import_module(" in path.read_text(encoding="utf-8")}
+    assert sorted(found) == sorted(BY_NAME)
