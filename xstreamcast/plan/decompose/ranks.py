@@ -20,8 +20,8 @@ from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.algebra import PLAN, Rank, Slice, VarName
 from xstreamcast.plan.decompose.collect import Columns, bound_in, goes_deep, of_record
 from xstreamcast.plan.decompose.joins import data
+from xstreamcast.plan.decompose.record_paths import APART, FOREIGN, MIXED, Blocking, Where
 from xstreamcast.plan.decompose.rows import conjuncts
-from xstreamcast.plan.decompose.where import APART, FOREIGN, MIXED, Blocking, Where
 from xstreamcast.plan.passes.dependence import POSITION, focus_of, repeatable
 from xstreamcast.plan.passes.shapes import is_fn, nodes, slice_of
 from xstreamcast.plan.passes.variables import free

@@ -18,7 +18,7 @@ from xstreamcast.model.namespaces import FN, STREAM
 from xstreamcast.model.types import AtomicType
 from xstreamcast.operators.aggregates import COUNTING
 from xstreamcast.plan.algebra import VarName
-from xstreamcast.plan.decompose.where import (
+from xstreamcast.plan.decompose.record_paths import (
     ABOVE,
     APART,
     BARRED,

@@ -14,9 +14,9 @@ from xstreamcast.plan.algebra import Fold, Group, Reduce, Slice, Unit, VarName, 
 from xstreamcast.plan.decompose.collect import bound_in
 from xstreamcast.plan.decompose.folds import is_one
 from xstreamcast.plan.decompose.record import Correlation, Functions
+from xstreamcast.plan.decompose.record_paths import Blocking
 from xstreamcast.plan.decompose.reordered import refuse_steps
 from xstreamcast.plan.decompose.spread import OUTSIDE
-from xstreamcast.plan.decompose.where import Blocking
 from xstreamcast.plan.passes.dependence import call_key, focus_of
 from xstreamcast.plan.passes.order_to_marks import is_choice
 from xstreamcast.plan.passes.shapes import is_fn, nodes

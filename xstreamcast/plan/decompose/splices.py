@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import rebuild
 from xstreamcast.plan.algebra import Gather, Rank, Sort, Unit, VarName, Windows, in_parts
-from xstreamcast.plan.decompose.shells import CHILDREN, mentions, stands
+from xstreamcast.plan.decompose.constructors import CHILDREN, mentions, stands
 from xstreamcast.plan.passes.dependence import bindings
 from xstreamcast.plan.passes.shapes import nodes
 

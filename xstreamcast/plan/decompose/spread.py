@@ -32,7 +32,7 @@ from xstreamcast.plan.decompose.distributed import (
 from xstreamcast.plan.decompose.forms import known_everywhere
 from xstreamcast.plan.decompose.paths import flat, nested, owner
 from xstreamcast.plan.decompose.record import Correlation, Functions, RecordBody
-from xstreamcast.plan.decompose.where import ABOVE, ABOVE_ATTRIBUTE, APART, BARRED, Blocking, Where, single
+from xstreamcast.plan.decompose.record_paths import ABOVE, ABOVE_ATTRIBUTE, APART, BARRED, Blocking, Where, single
 from xstreamcast.plan.passes.dependence import LAST, POSITION, focus_of
 from xstreamcast.plan.passes.shapes import boolean, is_fn, numbers_of
 from xstreamcast.plan.passes.variables import Names, free

@@ -22,7 +22,7 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants, rebuild
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import PLAN, Unit
-from xstreamcast.plan.decompose.tests import relative
+from xstreamcast.plan.decompose.scan_filters import relative
 from xstreamcast.run.continuous.arrive.grove import LOAD_FROM
 from xstreamcast.run.continuous.columns.roles import leads_to_elements
 from xstreamcast.run.continuous.evaluate.assemble import sliced

@@ -35,8 +35,8 @@ from xstreamcast.plan.decompose.distributed import Loop, Spread
 from xstreamcast.plan.decompose.folds import is_one
 from xstreamcast.plan.decompose.frames import Aggregates, conditional, fused
 from xstreamcast.plan.decompose.paths import nested
-from xstreamcast.plan.decompose.seen import seen_by
-from xstreamcast.plan.decompose.where import Blocking
+from xstreamcast.plan.decompose.record_paths import Blocking
+from xstreamcast.plan.decompose.unit_view import seen_by
 from xstreamcast.plan.passes.dependence import call_key
 from xstreamcast.plan.passes.shapes import boolean
 from xstreamcast.plan.passes.variables import free, substitute

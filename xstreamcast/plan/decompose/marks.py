@@ -1,4 +1,4 @@
-"""What stands before or after marks: ``P/following::Q``, ``//b[preceding::k]``, over what changes.
+"""Elements before or after marks: ``P/following::Q``, ``//b[preceding::k]``, over what changes.
 
     after(P, Q)        Rank of   for $n in P | Q return [is $n a P, the Q that $n is],   those after the first P
 
@@ -14,8 +14,8 @@ from xstreamcast.lang import ast
 from xstreamcast.model.namespaces import FN
 from xstreamcast.operators.aggregates import COUNTING
 from xstreamcast.plan.algebra import PLAN, Mark, Rank, Reduce
+from xstreamcast.plan.decompose.record_paths import FOREIGN, Blocking
 from xstreamcast.plan.decompose.rows import FORWARD
-from xstreamcast.plan.decompose.where import FOREIGN, Blocking
 from xstreamcast.plan.passes.order_to_marks import is_choice
 from xstreamcast.plan.passes.shapes import is_fn, is_safe
 

@@ -8,8 +8,8 @@ from xstreamcast.lang import ast
 from xstreamcast.plan.algebra import Nest, Unit
 from xstreamcast.plan.decompose.distributed import Spread, under
 from xstreamcast.plan.decompose.paths import nested
-from xstreamcast.plan.decompose.tests import tests_of
-from xstreamcast.plan.decompose.where import Blocking
+from xstreamcast.plan.decompose.record_paths import Blocking
+from xstreamcast.plan.decompose.scan_filters import tests_of
 from xstreamcast.plan.projection.project import project
 from xstreamcast.scan.path import Path
 

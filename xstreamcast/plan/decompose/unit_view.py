@@ -1,4 +1,4 @@
-"""What a unit sees of its document, as an expression."""
+"""The view that a unit has of its document, as an expression."""
 
 from __future__ import annotations
 
