@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "xstreamcast"
@@ -123,3 +126,24 @@ BY_NAME = {
 def test_imports_by_computed_names_are_known() -> None:
     found = {module for module, path in modules().items() if "import_module(" in path.read_text(encoding="utf-8")}
     assert sorted(found) == sorted(BY_NAME)
+
+
+FOLDERS = sorted(path.parent for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(PACKAGE)))
+def test_a_package_says_what_each_of_its_modules_is_for(folder: Path) -> None:
+    """A newcomer reads the docstring first: what comes in, what goes out, in which order to read the files."""
+    told = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    named = {name.rpartition(".")[2] for name in re.findall(r":mod:`~?([\w.]+)`", told)}
+    inside = {path.stem for path in folder.glob("*.py")} | {path.parent.name for path in folder.glob("*/__init__.py")}
+    assert sorted(inside - {"__init__", "__main__"} - named) == [], "modules that the docstring does not name"
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(PACKAGE)))
+def test_the_modules_that_a_package_names_are_there(folder: Path) -> None:
+    told = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    within = ".".join(folder.relative_to(ROOT).parts)
+    named = [name.lstrip("~") for name in re.findall(r":mod:`(~?[\w.]+)`", told)]
+    full = [within + name if name.startswith(".") else name for name in named]
+    assert [name for name in full if name not in modules()] == []

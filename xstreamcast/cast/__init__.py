@@ -1,4 +1,14 @@
-"""Casting: documents into fragment streams and back (DBPL'03 §2, SIGMOD'04 §4–5)."""
+"""Casting: documents into fragment streams and back (DBPL'03 §2, SIGMOD'04 §4–5).
+
+In comes a document and a tag structure, out come fillers and holes; or in come changes, and out comes the document that
+they describe, T(γ). Read in this order:
+
+* out: :mod:`.infer` (a structure from documents), :mod:`.fragmenter`, :mod:`.cutting` and :mod:`.window` (of a document
+  that is scanned), :mod:`.order` (in which order fragments are sent)
+* in: :mod:`.reader`, :mod:`.batch_reader`, :mod:`.batches`, :mod:`.automata` and :mod:`.columns` (a wire stream by the
+  kernel, many changes at a time)
+* what is known: :mod:`.region`, :mod:`.regions` (T1), :mod:`.contents` (where contents lie), :mod:`.materialise` (T2)
+"""
 
 from __future__ import annotations
 

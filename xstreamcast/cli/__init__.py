@@ -1,4 +1,17 @@
-"""``xcast``: one command per file. Commands import what they need when they run, so that starting costs little."""
+"""``xcast``: one command per file. Commands import what they need when they run, so that starting costs little.
+
+In come the words of a command line; :mod:`.options` reads them as the command's function declares them, and out go
+answers on standard output, findings on standard error, an exit code. The commands:
+
+* documents and streams: :mod:`.structure`, :mod:`.fragment`, :mod:`.materialise`, :mod:`.feed`, :mod:`.generate`
+* queries: :mod:`.query` (with :mod:`.query_spark`, :mod:`.query_table`), :mod:`.watch` (with :mod:`.watch_spark`,
+  :mod:`.watch_warnings`, :mod:`.tables`, :mod:`.lateness`), :mod:`.explain`, :mod:`.translate`, :mod:`.parse`,
+  :mod:`.shell`
+* servers: :mod:`.serve` and :mod:`.console` (:mod:`.serving` is what they share), :mod:`.listen`
+* :mod:`.demo` (:mod:`.demo_bank`, :mod:`.demo_processes`, :mod:`.demo_show`), :mod:`.examples`, :mod:`.completion`
+
+What they share: :mod:`.help`, :mod:`.files`, :mod:`.terminal`, :mod:`.progress`, :mod:`.interrupts`, :mod:`.own_spark`.
+"""
 
 from __future__ import annotations
 

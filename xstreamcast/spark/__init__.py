@@ -1,5 +1,12 @@
 """Spark: the same queries and the same streams, on one machine or many.
 
+In come queries and documents or streams as Spark has them; out come DataFrames and sinks. Data at rest is in
+:mod:`.rest`, data in motion in :mod:`.motion`; both run the plans of :mod:`xstreamcast.plan` by the code of
+:mod:`xstreamcast.run`. What they share: :mod:`.source` (``format("xstreamcast")``), :mod:`.stages` (what runs where),
+:mod:`.transport` (items between processes), :mod:`.failures` (errors of tasks). A Spark to work with: :mod:`.session`,
+:mod:`.connect`, :mod:`.cluster`, :mod:`.java`, :mod:`.versions`, :mod:`.package` (for executors); and its start, made
+short: :mod:`.home`, :mod:`.class_archive`, :mod:`.worker`.
+
 >>> from xstreamcast.spark import query, session                # doctest: +SKIP
 >>> spark = session()                                           # doctest: +SKIP
 >>> spark.readStream.format("xstreamcast").load("feed/credit")  # doctest: +SKIP
