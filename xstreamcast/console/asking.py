@@ -46,8 +46,8 @@ def check(text: str, structures: dict[str, Structure]) -> dict[str, Any]:
         streams = list(streams_named(explanation.module))
         picture = to_svg(explanation, styled=False)
         made |= {
-            "verdict": explanation.verdict, "streams": streams, "svg": picture, "explanation": str(explanation),
-            "warnings": list(explanation.warnings),
+            "verdict": explanation.verdict, "streams": streams, "svg": picture,
+            "explanation": f"{explanation}\n\n{explanation.why()}", "warnings": list(explanation.warnings),
         }  # fmt: skip
     except XStreamError as fault:
         made["error"] = told(fault)

@@ -114,10 +114,8 @@ def change_lines(explanation: Explanation) -> Iterator[str]:
         return
     by_objects = explanation.by_objects
     yield f"  followed   {f'by objects, one by one: {by_objects}' if by_objects else 'in columns, batch by batch'}"
-    if plan.strategy is Strategy.STREAM:
-        for unit in units_of(plan):
-            for symbol, words, cost in _operators(unit):
-                yield f"  {symbol.value:10} {_as_written(words, plan)}: {cost}"
+    for symbol, words, cost in follows(plan):
+        yield f"  {symbol.value:10} {written(words, plan)}: {cost}"
     if modes is not None and modes.emission != "eager":
         yield f"  {modes.emission:10} an open hole on the way of a path holds back what it may change"
         for reason in modes.reasons:
@@ -128,7 +126,14 @@ def change_lines(explanation: Explanation) -> Iterator[str]:
         yield from wrap(each.reason, LONGEST, initial_indent=" " * 13, subsequent_indent=" " * 13)
 
 
-def _as_written(words: str, plan: Plan) -> str:
+def follows(plan: Plan) -> Iterator[tuple[Symbol, str, str]]:
+    """The operators that follow a change by its difference: of what, and what one costs."""
+    if plan.strategy is Strategy.STREAM:
+        for unit in units_of(plan):
+            yield from _operators(unit)
+
+
+def written(words: str, plan: Plan) -> str:
     """A text with the names of variables as the query has them: where two have one name, the plan numbers them."""
 
     def name(found: re.Match[str]) -> str:

@@ -24,10 +24,11 @@ def explanation_html(explanation: Explanation) -> str:
         for id, depth, each in steps
     )
     head = "<tr><th></th><th>operator</th><th>class</th><th>keeps</th><th>output</th></tr>"
+    text = f"{explanation}\n\n{explanation.why()}"
     return page(
         f"<div><b>{escape(explanation.verdict)}</b></div>",
         f"<pre>{escape(blocking)}</pre>" if blocking else "",
         f"<table>{head}{rows}</table>" if rows else "",
         *map(warning_html, explanation.warnings),
-        f"<details><summary>more</summary><pre>{escape(str(explanation))}</pre></details>",
+        f"<details><summary>more</summary><pre>{escape(text)}</pre></details>",
     )
