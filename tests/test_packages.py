@@ -1,9 +1,13 @@
-"""The packages lie on each other in one order: a package imports only what is below it. See docs/architecture.md."""
+"""The packages lie on each other in one order, and each says what it is for.
+
+The order is declared in ``tools/package_picture.py``, which draws it for ``docs/architecture.md``.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
+import runpy
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -13,18 +17,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "xstreamcast"
 
-ORDER = (
-    # leaves: modules that everything may use
-    "dataclass", "error_codes", "errors", "metrics", "page",
-    # the data and its bytes
-    "native", "model", "scan", "wire", "cast", "generate",
-    # the language and its plans
-    "lang", "functions", "operators", "plan", "highlight",
-    # evaluation, and the ways in and out
-    "tables", "serve", "run", "feeds", "spark",
-    # faces
-    "console", "cli", "notebook", "start", "__main__",
-)  # fmt: skip
+DECLARED = runpy.run_path(str(ROOT / "tools" / "package_picture.py"))
+ORDER: tuple[str, ...] = DECLARED["ORDER"]
 """From the bottom to the top."""
 
 FACE = "xstreamcast"
@@ -95,6 +89,11 @@ def test_every_package_has_its_place_in_the_order() -> None:
     assert sorted(there) == sorted(ORDER)
 
 
+def test_the_picture_shows_the_order_as_it_is_declared() -> None:
+    assert DECLARED["PICTURE"].read_text(encoding="utf-8") == DECLARED["to_svg"](), "run tools/package_picture.py"
+    assert all((PACKAGE / "run" / "continuous" / stage / "__init__.py").is_file() for stage in DECLARED["STAGES"])
+
+
 def test_a_package_imports_only_what_is_below_it() -> None:
     upwards = [
         f"{path.relative_to(ROOT)}:{line} imports {home}, but {package} is above {package_of(module)}"
@@ -103,7 +102,7 @@ def test_a_package_imports_only_what_is_below_it() -> None:
         for line, package, home in needs(path)
         if package != package_of(module) and ORDER.index(package) > ORDER.index(package_of(module))
     ]
-    assert not upwards, "\n".join(["", *upwards, "see the order in tests/test_packages.py and docs/architecture.md"])
+    assert not upwards, "\n".join(["", *upwards, "the order is declared in tools/package_picture.py"])
 
 
 def test_imports_inside_functions_and_by_the_face_are_seen() -> None:
@@ -118,6 +117,7 @@ BY_NAME = {
     "xstreamcast.functions.registry": "topics, which are modules of the same package",
     "xstreamcast.generate": "generators, which are modules of the same package",
     "xstreamcast.native.ahead": "kernels, wherever they are: a list of names, to compile them ahead",
+    "xstreamcast.spark": "the face of Spark: modules of the same package",
     "xstreamcast.tables.batches": "Arrow and pandas, which are not ours",
 }
 """Modules that import by a name that is computed, and what: no import of theirs is hidden from the order."""

@@ -21,7 +21,21 @@ What a stream goes through, in the order of the modules:
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from xstreamcast.serve.client import Publisher, parse_address, read, receive, tune
+
+__all__ = ["Publisher", "parse_address", "read", "receive", "tune"]
 
 SCHEME: Final = "xcast://"
 """What the address of a stream of a server begins with."""
+
+
+def __getattr__(name: str) -> Any:
+    """The names of the client's side, when they are asked for."""
+    if name in __all__:
+        from xstreamcast.serve import client
+
+        return getattr(client, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
