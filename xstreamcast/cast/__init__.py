@@ -105,5 +105,5 @@ class _Copy(io.BufferedReader):
 
     @property
     def name(self) -> str:
-        """What it is a copy of."""
+        """The document that it is a copy of."""
         return self._name

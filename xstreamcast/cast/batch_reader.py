@@ -177,7 +177,7 @@ class BatchReader:
         self.over = True
 
     def ahead(self) -> Iterator[bytes]:
-        """What follows, from the state's offset on; it stays in the window until it has been read."""
+        """The input from the state's offset on; it stays in the window until it has been read."""
         window = self.window
         at = self.state.offset
         while True:
@@ -252,7 +252,7 @@ class BatchReader:
         return not self.rebound
 
     def stretches(self, scanner: _StreamScanner, rows: Any) -> Generator[FragmentBatch | list[Arrival], None, bool]:
-        """What the rows of a scan stand for; whether the scan may go on behind them."""
+        """The changes that the rows of a scan stand for; whether the scan may go on behind them."""
         window = self.window
         first = 0
         while first < len(rows):

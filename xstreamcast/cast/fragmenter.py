@@ -274,7 +274,7 @@ class Fragmenter:
         return made
 
     def hand_over(self, slots: Any, out: Bytes) -> None:
-        """What the part adds to the fragments that began before it, or do not end in it."""
+        """The additions of the part to the fragments that began before it, or do not end in it."""
         before = len(self.open)
         for k, opened in enumerate(self.open):
             opened.slot = slots[k]

@@ -267,7 +267,7 @@ class _Splice:
             self.report(Diagnostic(code, "warning", message, holder.place))
 
     def unheld(self, report: Report) -> None:
-        """What has been sent but hangs on no hole of the document, seen or unseen, nor belongs to another one."""
+        """Warns of regions that hang on no hole of the document, seen or unseen, nor belong to another one."""
         if all(doc == self.doc and number in self.met for doc, number in self.regions.table):
             return
         held, others = self.held(), set(self.regions.documents()) - {self.doc}

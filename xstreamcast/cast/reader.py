@@ -36,7 +36,7 @@ def read_batches(
     limit: int = FRAGMENT_LIMIT,
     kernel_from: int = KERNEL_FROM,
 ) -> Iterator[FragmentBatch | Arrival]:
-    """What a stream brings, in order: changes in batches; structures, diagnostics and odd changes one by one.
+    """The arrivals of a stream, in order: changes in batches; structures, diagnostics and odd changes one by one.
 
     A batch holds what was there to read; of a pipe, what has come so far. ``structure``: the one known beforehand.
     A folder is read file by file, as it is now.

@@ -109,7 +109,7 @@ class Regions(Contents):
             self.diagnose(fault.code, "quarantine", fault.message, fault.place or place, change)
 
     def follows_waiting(self, change: Change) -> bool:
-        """What needs no structure itself waits behind what does, if it speaks of the same region."""
+        """A change that needs no structure itself waits behind one of the same region that does."""
         regions = {change.region, getattr(change, "target", None)} if self.awaited else ()
         return not isinstance(change, Eos) and any((change.doc, region) in self.awaited for region in regions)
 

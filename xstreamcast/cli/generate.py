@@ -78,7 +78,7 @@ def generate_command(
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """What to write: a generator and its arguments."""
+    """The order to write: a generator and its arguments."""
 
     made: Generator
     factor: float
@@ -252,7 +252,7 @@ class _GrowingDirectory:
         self.changes.append(change)
 
     def publish(self) -> None:
-        """What has been gathered becomes a file."""
+        """The gathered changes become a file."""
         from xstreamcast.cli.terminal import output
         from xstreamcast.model.structure import parse_structure
         from xstreamcast.wire.fragment import FragmentWriter

@@ -125,14 +125,14 @@ class FeedTable:
                 self._write()
 
     def publish(self) -> None:
-        """What was written counts."""
+        """The rows that were written count."""
         if self._open is not None:
             self._write()
             opened, self._open = self._open, None
             opened.__exit__(None, None, None)
 
     def discard(self) -> None:
-        """What was written since does not count."""
+        """The rows that were written since do not count."""
         self._waiting = []
         if self._open is not None:
             opened, self._open = self._open, None

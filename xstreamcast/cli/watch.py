@@ -245,7 +245,7 @@ def watch_command(
 
 
 def _waits(query: ContinuousQuery) -> str:
-    """What a query in a mode other than eager waits for."""
+    """A note on what a query in a mode other than eager waits for."""
     kept = "holds back what hangs on" if query.modes.emission == "certain" else "shows on trial what hangs on"
     return f"{kept} {query.waiting:,} open hole{'s' if query.waiting != 1 else ''}"
 
@@ -296,7 +296,7 @@ class Sink(Protocol):
         """A query has told changes: after ``n`` changes of the streams, so many seconds after the last of them."""
 
     def pause(self, arrived: int) -> None:
-        """What was to be told of some changes, or of a while in which none came, has been told."""
+        """All has been told of some changes, or of a while in which none came."""
 
     def close(self) -> None:
         """There will be nothing more."""

@@ -1,4 +1,4 @@
-"""What is asked of a query's text, and of a stream's past: is it right, how will it run, what was T then.
+"""Questions about a query's text, and about a stream's past: is it right, how will it run, what was T then.
 
 T at a number of a stream's log is T(γ) of the records up to it. A reader of the past goes forwards record by record,
 and begins anew where it goes back.
@@ -55,7 +55,7 @@ def check(text: str, structures: dict[str, Structure]) -> dict[str, Any]:
 
 
 def complete(text: str, at: int, structures: dict[str, Structure]) -> dict[str, Any]:
-    """What may stand at a place of a query."""
+    """The completions at a place of a query."""
     found = completions(text, at, structures)
     return {"from": found.start, "choices": [list(choice) for choice in found.choices]}
 

@@ -1,4 +1,4 @@
-"""What may stand at a place of a query that is being written: names from the structures of its streams, variables,
+"""Completions at a place of a query that is being written: names from the structures of its streams, variables,
 functions, keywords.
 
 The path before the place is followed in the structures, from ``stream("…")`` or from the variable that a loop or a
@@ -57,7 +57,7 @@ class Completions(NamedTuple):
 
 
 def completions(text: str, at: int, structures: Mapping[str, Structure]) -> Completions:
-    """What may stand at a place."""
+    """The completions at a place."""
     before = text[:at]
     stream = _search_stream(before)
     if stream is not None:

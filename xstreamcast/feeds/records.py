@@ -44,7 +44,7 @@ class Removal:
 
 
 class Records:
-    """What is read of each document: ``text`` is the paths to its records, ``removed`` leads to what is gone."""
+    """The records and removals of documents: ``text`` is the paths to records, ``removed`` leads to what is gone."""
 
     def __init__(
         self,

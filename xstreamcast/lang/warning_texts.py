@@ -11,7 +11,7 @@ from xstreamcast.lang.ast import Module
 
 
 def warning_texts(module: Module) -> tuple[str, ...]:
-    """What in a query can hardly be meant: each with its place and a hint."""
+    """The warnings of a query: each with its place and a hint."""
     hints = (f" (hint: {warning.hint})" if warning.hint else "" for warning in module.warnings)
     return tuple(
         f"{module.source.place(warning.span)} {warning.message}{hint}"

@@ -44,7 +44,7 @@ ERROR: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What every change has. ``version`` orders the changes of one region; without it, arrival does."""
+    """A change of a region. ``version`` orders the changes of one region; without it, arrival does."""
 
     kind: ClassVar[str]
     region: int

@@ -341,7 +341,7 @@ class _Reader:
         return None
 
     def check(self, top: _Open) -> None:
-        """What can be seen only when all tags are known: references, and names below one parent."""
+        """The checks that need all tags: references, and names below one parent."""
         waiting = [top]
         while waiting:
             tag = waiting.pop()

@@ -1,4 +1,4 @@
-"""What kernels ask of the processor beyond Python: 32 bytes compared at once, 8 bytes loaded at once.
+"""Primitives that kernels ask of the processor beyond Python: 32 bytes compared at once, 8 bytes loaded at once.
 
 Here is what each of these primitives means, in Python, which is what runs when nothing is compiled
 (``NUMBA_DISABLE_JIT=1``); :mod:`xstreamcast.native.intrinsics` has the instructions for each. A *mask* has bit ``k``

@@ -192,7 +192,7 @@ class Distinct(Valued):
         self.texts.numbers(texts, bounds)
 
     def _untyped(self) -> list[Item]:
-        """What came as columns."""
+        """The items that came as columns."""
         return [] if self.texts is None else list(map(Untyped, decoded(*self.texts.keys)))
 
     def add_part(self, items: list[Item]) -> None:
@@ -358,7 +358,7 @@ class Aggregate:
     name: str
     arities: tuple[int, ...]
     keeps: str
-    """What is kept of the items, for people."""
+    """The state that is kept of the items, for people."""
     state: Callable[[DynamicContext, list[Item] | None], State]
     summaries: Numbers | Totals | States
     result: tuple[str, str] = ("anyAtomicType", "?")

@@ -118,7 +118,7 @@ def collected(evaluation: Evaluation, code: CollectedCode) -> Columns:
 
 
 class Columns(Collected):
-    """What is kept of the records of all batches so far."""
+    """The columns kept of the records of all batches so far."""
 
     def __init__(self, evaluation: Evaluation, code: CollectedCode) -> None:
         self.evaluation, self.code = evaluation, code
@@ -286,7 +286,7 @@ def _pieces(rows: Rows) -> Iterator[Rows]:
 
 
 def _in_order(rows: Iterator[Item], specs: tuple[OrderSpec, ...]) -> Iterator[Item]:
-    """What groups give, by the keys that they give with it."""
+    """The results of groups, by the keys that they give with them."""
     made = []
     for row in rows:
         assert isinstance(row, Array)

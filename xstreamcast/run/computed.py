@@ -50,7 +50,7 @@ _ELSEWHERE: Final = frozenset(
     )
 )
 _OF_TAGS: Final = frozenset(("name", "local-name", "namespace-uri", "node-name", "position", "last"))
-"""What is known of an element by its start tag."""
+"""Functions that look no further than an element's start tag."""
 _HINT: Final = (
     "a column is made of the element and of attributes of those around it: @id, bidder[1]/date, count(mail), ../@name"
 )
@@ -83,7 +83,7 @@ class Computed:
         return _compiled(f"{self._prolog}{_LOOP}{self.text}\n)) }}", f"column {self.name}")
 
     def targets(self, record: Path) -> tuple[Target, ...]:
-        """What a scan has to keep for the elements of a path."""
+        """The targets of a scan for the elements of a path."""
         module = self._query.executable.program.module
         assert module.body is not None
         return project(module.body, {_RECORDS: record}, module=module)[_RECORDS]
@@ -124,7 +124,7 @@ def _compiled(text: str, source: str) -> Query:
 
 
 def _leaving(e: ast.Node, inside: bool) -> Iterator[str]:
-    """What of an expression looks at more than the element; ``inside``: whether its context item is in the element.
+    """Parts of an expression that look at more than the element; ``inside``: whether its context item is in that.
 
     Outside, no more than start tags is known: attributes, names, and the elements around.
     """

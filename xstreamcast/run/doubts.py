@@ -1,4 +1,4 @@
-"""What in a query can hardly be meant, once its documents are known: namespaces that it does not say, misspelt names.
+"""Doubts about a query, once its documents are known: namespaces that it does not say, misspelt names.
 
 >>> from xstreamcast.run.query import compile
 >>> [text.partition(" ")[2] for text in namespace_doubts(compile("count(//page)"), b"<wiki xmlns='urn:wiki'/>")]
@@ -61,7 +61,7 @@ def spelling_doubts(query: Query, document: Path) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
-    """What there is to doubt about a query and what it was asked of.
+    """Doubts about a query and the documents it was asked of.
 
     ``known``: what could be said when it was asked; ``document``: the file, if it was one; ``streams``: where findings
     are counted.
@@ -86,7 +86,7 @@ class Doubts:
 
 
 def doubts_about(query: Query, document: Any, streams: Streams | None = None) -> Doubts:
-    """What can be said of a query, its context item (None: it does not look at it) and its streams."""
+    """The doubts about a query, its context item (None: it does not look at it) and its streams."""
     ruled_out = unmatched(query, streams.structures) if streams is not None else ()
     known = (*query.warnings, *ruled_out, *namespace_doubts(query, document))
     return Doubts(query, tuple(dict.fromkeys(known)), document if isinstance(document, Path) else None, streams)

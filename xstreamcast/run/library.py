@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from xstreamcast.scan.external import External
 
 _NO_SEQUENCE: Final = (Node, FunctionItem, str, bytes, bytearray, memoryview, Mapping)
-"""What can be iterated in Python, and is one item."""
+"""Classes whose values can be iterated in Python, and are one item."""
 
 
 # ------------------------------------------------------------------------------------------------------- files
@@ -65,7 +65,7 @@ class Library:
         self.known: dict[str, Node] = {}
 
     def document(self, uri: str) -> Node:
-        """What ``doc(uri)`` finds."""
+        """The document of ``doc(uri)``."""
         found = self.known.get(uri)
         if found is None:
             found = self.known[uri] = self._read(uri)
@@ -76,7 +76,7 @@ class Library:
         return urljoin(self.base_uri, uri) if self.base_uri else uri
 
     def source(self, uri: str) -> Any:
-        """What is read for ``doc(uri)``, as it was given, or a local file's path; None if there is none."""
+        """The source of ``doc(uri)``, as it was given, or a local file's path; None if there is none."""
         for name, source in self.given.items():
             if name == uri or (self.base_uri and urljoin(self.base_uri, name) == uri):
                 return source
@@ -111,7 +111,7 @@ class Library:
             raise error("FODC0002", f"{uri} is not XML: {failure.message}", failure.place) from failure
 
     def text(self, uri: str, encoding: str | None) -> str:
-        """What ``unparsed-text(uri)`` reads: local files only."""
+        """The text of ``unparsed-text(uri)``: local files only."""
         path = path_of(uri)
         if path is None or not path.is_file():
             raise error("FOUT1170", f"no text at {uri}", hint="the network is not read")
@@ -142,7 +142,7 @@ def document(source: Any, external: External | None = None) -> Item:
 
 
 def given_document(source: Any) -> Any:
-    """What is read as bytes, for what was given; the path of an archive as that of the document in it."""
+    """The source to read bytes from, for what was given; the path of an archive as that of the document in it."""
     if isinstance(source, str | PathLike) and not is_text(source):
         return document_at(Path(source)) or source
     return binary(source)

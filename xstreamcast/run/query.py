@@ -469,7 +469,7 @@ def _looked_at(query: Query, context: Any) -> Path | None:
 
 
 def _parameter_document(base: str | None, uri: str) -> Node:
-    """What ``output:parameter-document`` names: a local file."""
+    """The document that ``output:parameter-document`` names: a local file."""
     from xstreamcast.run.library import Library
 
     library = Library(base, {})

@@ -1,4 +1,4 @@
-"""What a query gives: its items as they are asked for, and as XML, Python values, tables, lxml's elements."""
+"""The result of a query: its items as they are asked for, and as XML, Python values, tables, lxml's elements."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Result(Iterable[Item]):
         self._items: list[Item] = []
         self._rest: Iterator[Item] | None = items
         self._failure: XStreamError | None = None
-        """What ended it. Whoever asks again meets it again: ``list`` asks for the length first, and ignores errors."""
+        """The error that ended it, raised again when asked: ``list`` takes the length first, and ignores errors."""
 
     def _more(self) -> bool:
         """Compute one item more."""
@@ -135,8 +135,8 @@ class Result(Iterable[Item]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What can hardly be meant, and what was put aside, with how many there were. Where nothing was found, also
-        names that are nearly those of the document; for that the result is computed."""
+        """Doubts about the query, and fragments that were put aside, with how many there were. Where nothing was found,
+        also names that are nearly those of the document; for that the result is computed."""
         return self._source.warnings if self.doubts is None else self.doubts.texts(self.items())
 
     def xml(self, *, indent: bool = False) -> str:
@@ -184,7 +184,7 @@ class Result(Iterable[Item]):
         return plain(self._items[0])
 
     def values(self) -> list[Any]:
-        """What :meth:`to_list` gives, with nodes as their text: atomic values, as ``data()`` has them.
+        """The list of :meth:`to_list`, with nodes as their text: atomic values, as ``data()`` has them.
 
         >>> from xstreamcast import query
         >>> query("//b, 1", context="<a><b>x</b></a>").values()

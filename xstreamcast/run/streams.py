@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Streams:
-    """What ``stream("name")`` finds. A source is a fragment stream (path, text, bytes or open file) or a node.
+    """The documents of ``stream("name")``. A source is a fragment stream (path, text, bytes or open file) or a node.
 
     What they put aside is counted in ``findings``, and goes to ``report``, or is warned of.
     The event clock: without a ``now`` given, the current time is the largest valid time of all the streams.

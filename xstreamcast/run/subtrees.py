@@ -46,7 +46,7 @@ def subtrees(table: Table, rows: Longs) -> tuple[Column, ...]:
 
 
 def _namespaces(tree: Tree, row: int) -> bytes:
-    """What is declared in a subtree, by row within it; at its top all that is in scope."""
+    """The namespaces declared in a subtree, by row within it; at its top all that is in scope."""
     declared = {inner - row: own for inner, own in tree.declarations(row)}
     declared[0] = tree.in_scope(row)
     return pickle.dumps(declared) if any(declared.values()) else b""

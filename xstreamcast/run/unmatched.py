@@ -1,4 +1,4 @@
-"""What the tag structures that streams bring rule out in a query: paths that can match nothing, as they are told."""
+"""Steps of a query that the tag structures of its streams rule out: paths that can match nothing, as they are told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in tags and between them: attributes, text, the bodies of comments, CDATA sections and PIs."""
+"""The content of tags and between them: attributes, text, the bodies of comments, CDATA sections and PIs."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class External:
 
 
 def named(dtd: str | PathLike[str] | None, catalog: str | PathLike[str] | None = None) -> External | None:
-    """What may be read if these are named; None if nothing is."""
+    """The DTDs and catalogs that may be read if these are named; None if none is."""
     if dtd is None and catalog is None:
         return None
     made = External(None if dtd is None else Path(dtd), None if catalog is None else Path(catalog))

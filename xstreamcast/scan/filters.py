@@ -32,7 +32,7 @@ _NOTHING: Final = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class _StateFilters:
-    """What a state says of the records that have it."""
+    """The verdict of a state on the records that have it."""
 
     apart: bool
     """No record around one of these looks at it."""
@@ -95,7 +95,7 @@ class Filters:
 
 
 class Verdicts:
-    """What is known of the records that have ended, or may still be open."""
+    """The verdicts on records that have ended, or may still be open."""
 
     def __init__(self, filters: Filters) -> None:
         self.filters = filters

@@ -1,4 +1,4 @@
-"""What may be given for a document or a stream in Python: a path, XML as text or as bytes, an open file, a tree.
+"""Sources of documents and streams as Python has them: a path, XML as text or as bytes, an open file, a tree.
 
 Trees are those of lxml, ElementTree and ours. An iterable is several documents; of a stream, pieces of it, one after
 the other.
@@ -121,7 +121,7 @@ def is_text(source: str | PathLike[str]) -> bool:
 
 
 def binary(source: Any) -> Any:
-    """What is open for reading text, as something that is read as bytes, which say their encoding themselves."""
+    """A file that is open for reading text, as one that is read as bytes, which say their encoding themselves."""
     if _is_to_be_opened(source):
         source = source.open()
     if not isinstance(source, TextIOBase):

@@ -64,7 +64,7 @@ class OpenElement:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a scan is to find, as numbers of the targets of one automaton."""
+    """The targets of a scan, as numbers of the targets of one automaton."""
 
     targets: tuple[Target, ...]
     records: range

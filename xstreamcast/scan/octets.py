@@ -310,7 +310,7 @@ class Octets:
         return self._numbers
 
     def markup(self, tree: Tree, rows: list[int], after: str = "") -> str | None:
-        """What the xml method writes of some rows of the tree whose values these are, each followed by a text.
+        """The output of the xml method for some rows of the tree whose values these are, each followed by a text.
 
         None where it takes more than these columns: namespaces, or a node that cannot be written on its own.
         """

@@ -304,7 +304,7 @@ def pair_hash(context: int, name: int) -> int:
 
 @inlined
 def meaning(by: Any, context: int, name: int, stride: int, dense: int, mask: int) -> int:
-    """What a name means in a context, -1 when that is not known yet: by place, or from there on by hash.
+    """The meaning of a name in a context, -1 when that is not known yet: by place, or from there on by hash.
 
     A slot of the hash has the context, the name, and the number that they stand for.
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Publisher", "parse_address", "read", "receive", "tune"]
 
 SCHEME: Final = "xcast://"
-"""What the address of a stream of a server begins with."""
+"""The beginning of the address of a stream of a server."""
 
 
 def __getattr__(name: str) -> Any:

@@ -22,7 +22,7 @@ STRUCTURE: Final = "structure"
 KINDS: Final = (STRUCTURE, *CHANGES)
 MARKER: Final = b"\xc5REC"
 HEAD: Final = struct.Struct("<4sIIQ")
-"""What comes before the payload."""
+"""The head that comes before the payload."""
 WHOLE: Final = 1
 """A flag, the second byte of the payload: the record is the last of what is there whole or not at all."""
 

@@ -84,7 +84,7 @@ class _Refused(Exception):
 
 
 def refused(status: int, message: str, hint: str = "", **headers: str) -> _Refused:
-    """What is raised to answer with a status and a reason."""
+    """An error that is raised to answer with a status and a reason."""
     return _Refused(status, error("XSC0102", message, hint=hint), **headers)
 
 
@@ -145,7 +145,7 @@ def _answer(
 
 
 class _Service:
-    """What answers; ``guard`` is around all of it."""
+    """The handlers of requests; ``guard`` is around all of them."""
 
     def __init__(self, station: Station) -> None:
         self.station = station
@@ -365,7 +365,7 @@ class _Service:
         return web.json_response({**turned_down[0], **told, "refused": turned_down}, status=422)
 
     def _incoming(self, body: bytes, mark: str) -> list[Incoming]:
-        """What is in a body. It is cut as a stream is: there is no document type, and so there are no entities."""
+        """The arrivals in a body. It is cut as a stream is: there is no document type, and so there are no entities."""
         incoming = []
         for arrival in FragmentReader([body], source="the body", limit=self.limits.fragment):
             if isinstance(arrival.item, Diagnostic):

@@ -59,7 +59,7 @@ def check(source: str, stream: str) -> None:
 
 
 def follow(source: str, stream: str, mark: str) -> AsyncIterator[Batch]:
-    """What a source brings after a mark, in batches as they come."""
+    """The arrivals of a source after a mark, in batches as they come."""
     if source.startswith("generate:"):
         return Generated.parse(source, stream).follow(int(mark or 0))
     if source.startswith(SCHEME):
@@ -84,7 +84,7 @@ def _piped() -> Iterator[Batch]:
 
 
 def _file(path: Path, since: int) -> Iterator[Batch]:
-    """What a file brings after an offset. It is read from its beginning, which says how to read the rest."""
+    """The arrivals of a file after an offset. It is read from its beginning, which says how to read the rest."""
     arrivals = (arrival for arrival in read_stream(path, limit=LIMIT) if arrival.end > since)
     while batch := [_incoming(arrival, str(arrival.end)) for arrival in islice(arrivals, _TOGETHER)]:
         yield batch
@@ -113,7 +113,7 @@ async def _folder(folder: Path, mark: str) -> AsyncIterator[Batch]:
 
 
 async def _relayed(address: Address, mark: str) -> AsyncIterator[Batch]:
-    """What another server sends; trouble with the connection is told, and passes."""
+    """The arrivals from another server; trouble with the connection is told, and passes."""
     log, _, since = mark.partition(":")
     reception = Reception(log=log, since=int(since or 0), head=int(since or 0))
     outage, place = Outage(), Place(str(address))

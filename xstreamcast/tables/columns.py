@@ -52,7 +52,7 @@ class Expression(Protocol):
     """The expression of a column that is no path, as a query that was compiled for it."""
 
     def targets(self, record: Path) -> tuple[Target, ...]:
-        """What a scan has to keep for the elements of a path."""
+        """The targets of a scan for the elements of a path."""
 
     def values(self, records: Sequence[Node], now: DateTime, place: Any) -> list[list[Item]]:
         """The atomic values that each element has; ``place`` tells where an element stands."""
@@ -84,7 +84,7 @@ class Column:
 
 
 def declared(name: str, text: str) -> tuple[str, str, bool | None]:
-    """What a column looks at, the type that is said behind it ("": none), and whether it is a list (None: not said)."""
+    """The path of a column, the type that is said behind it ("": none), and whether it is a list (None: not said)."""
     match = _AS.match(text.strip())
     assert match is not None, "the pattern matches anything"
     path = match["path"].strip()
@@ -124,7 +124,7 @@ def parse_record(text: str, namespaces: Mapping[str, str] | None = None) -> Path
 
 
 def targets(record: Path, columns: Iterable[Column]) -> tuple[Target, ...]:
-    """What a scan has to keep of a document."""
+    """The targets of a scan for the columns."""
     made = [Target(record, Action.KEEP)]
     for column in columns:
         if column.computed is not None:
@@ -278,7 +278,7 @@ class Found:
     joined: Any
     ends: Longs
     kinds: frozenset[type]
-    """What values that were computed are."""
+    """The classes of values that were computed."""
 
     @property
     def begins(self) -> Longs:
@@ -286,7 +286,7 @@ class Found:
 
 
 def found(table: Table, column: Column, records: Longs, now: DateTime, place: Any) -> Found:
-    """What a column has of the records of a batch; ``place(number)`` says where a record stands, for errors."""
+    """The values of a column for the records of a batch; ``place(number)`` says where a record stands, for errors."""
     if column.computed is None:
         owners, rows = table.column(column, records)
         return Found(owners, *table.values(rows), frozenset())
@@ -390,7 +390,7 @@ def inferred(columns: Sequence[Column], tables: Iterable[tuple[Table, Longs]], n
 
 
 class _Sample:
-    """What values have been like."""
+    """The types of the values so far."""
 
     def __init__(self) -> None:
         self.kinds: set[type] = set()

@@ -49,7 +49,7 @@ class TableSink:
         self._written = monotonic()
 
     def take(self, emitted: Iterable[Emitted], soon: bool = False) -> None:
-        """What is different in the answer; it is written now, or ``soon``."""
+        """Takes the difference of the answer; it is written now, or ``soon``."""
         self.position = self.where()
         for change, order in emitted:
             self._told = True

@@ -157,7 +157,7 @@ class Opened(NamedTuple):
         return [] if self.marks is None else [region for region in self.marks[:, 2].tolist() if region >= 0]
 
     def spans(self) -> Iterator[tuple[bytes, int]]:
-        """What stands before each hole, and the hole's region; at last the rest, and -1."""
+        """The text before each hole, and the hole's region; at last the rest, and -1."""
         data = self.data
         at = 0
         for start, end, region, _, _ in self.marks.tolist() if self.marks is not None else ():

@@ -39,7 +39,7 @@ _ELEMENTS: Final[Mapping[str, type[Change]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What came next on a stream: a change, a structure, or a diagnostic for what was put aside; and where."""
+    """The next item of a stream: a change, a structure, or a diagnostic for what was put aside; and where."""
 
     item: Change | Structure | Diagnostic
     place: Place
@@ -215,7 +215,7 @@ def read_folder(folder: Path, *, limit: int = FRAGMENT_LIMIT) -> Iterator[Arriva
 
 
 def cut_short(source: str, offset: int) -> Arrival:
-    """What is told of a stream that stops with its root element open."""
+    """The diagnostic for a stream that stops with its root element open."""
     place = Place(source, offset=offset)
     message = "the stream's root element is not closed, and no eos came: it may be cut short"
     return Arrival(Diagnostic("XSC0034", "warning", message, place), place, offset)

@@ -77,7 +77,7 @@ class Broken:
 
 @lru_cache(maxsize=64)
 def _inside(name: bytes, prefix: bytes) -> re.Pattern[bytes]:
-    """What matters between a fragment's tags: what may hide an end tag, elements of its name, and other fragments."""
+    """Tokens that matter between a fragment's tags: hiding places of end tags, elements of its name, others."""
     quoted = re.escape(name)
     return re.compile(
         rb"<!--.*?-->|<\?.*?\?>|<!\[CDATA\[.*?\]\]>|(?P<torn><!--|<\?|<!\[CDATA\[)"

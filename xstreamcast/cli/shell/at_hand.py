@@ -1,4 +1,4 @@
-"""What is known of the documents and streams that are open: their tags, and the names of their attributes.
+"""The documents and streams that are open: their tags, and the names of their attributes.
 
 Of a large document the beginning is looked at, of a stream the structure that it brings.
 """
@@ -29,7 +29,7 @@ class AtHand:
 
 
 def look_at(document: str | None, streams: Mapping[str, str]) -> AtHand:
-    """What can be found out quickly; of what cannot be read, nothing: whoever asks it is told why."""
+    """All that can be found out quickly; of a file that cannot be read, nothing: the query that asks it is told why."""
     from xstreamcast.cast.infer import structure_of_beginning
     from xstreamcast.scan.archives import is_document
     from xstreamcast.scan.parse import names_in

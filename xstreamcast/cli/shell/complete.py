@@ -1,4 +1,4 @@
-"""What can come next in a query: steps of paths by the structure of what they look at, variables, words, functions.
+"""Completions of a query: steps of paths by the structure of what they look at, variables, words, functions.
 
 >>> from xstreamcast.model.structure import parse_structure
 >>> shop = parse_structure('<structure><tag id="1" name="shop"><tag id="2" name="book"><tag id="3" name="price"/>'

@@ -123,7 +123,7 @@ class Prompt:
             readline.write_history_file(path)
 
     def _complete(self, _: str, number: int) -> str | None:
-        """What readline asks for, one after the other; whatever goes wrong here is no fault of who types."""
+        """The completions that readline asks for, one by one; a fault in here is none of the person who types."""
         if number == 0:
             assert self.readline is not None
             line = self.readline.get_line_buffer()[: self.readline.get_endidx()]

@@ -1,4 +1,4 @@
-"""What a shell has open, and running what is entered: queries by ``xcast query``, dot-commands by their names."""
+"""The documents that a shell has open, and its entries: queries by ``xcast query``, dot-commands by name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Session:
 
     @property
     def at_hand(self) -> AtHand:
-        """What completion knows: found out when it is first asked for."""
+        """The names that completion knows: found out when it is first asked for."""
         if self._at_hand is None:
             self._at_hand = look_at(self.documents[0] if self.documents else None, self.streams)
         return self._at_hand
@@ -186,7 +186,7 @@ def outline(structure: Structure) -> Iterator[str]:
 
 @contextmanager
 def _nothing_piped() -> Iterator[None]:
-    """What is piped into a shell are entries, and no document."""
+    """The standard input of a shell has entries, and no document."""
     before = sys.stdin
     with open(os.devnull, encoding="utf-8") as nothing:
         sys.stdin = nothing

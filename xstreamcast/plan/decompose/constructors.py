@@ -15,7 +15,7 @@ from xstreamcast.plan.algebra import VarName
 
 _ELEMENTS = ("child", "descendant")
 CHILDREN = (ast.DirectElement, ast.ComputedElement, ast.ComputedText, ast.ComputedComment, ast.ComputedPI)
-"""What makes a node that may be the child of another."""
+"""Constructors of nodes that may be children of another."""
 _ATOMS = (
     ast.StringLiteral,
     ast.IntegerLiteral,

@@ -279,7 +279,7 @@ class Joins:
     def _projected(
         body: RecordBody, call: ast.Expr, e: ast.IntervalProjection, focus: Where | None
     ) -> ast.IntervalProjection:
-        """What is looked up by its life, projected as the query says."""
+        """Elements that are looked up by their life, projected as the query says."""
         begin = body.visit(e.begin, focus)[0]
         end = None if e.end is None else body.visit(e.end, focus)[0]
         return ast.IntervalProjection(call, begin, end, span=e.span)

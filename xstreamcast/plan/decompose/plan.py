@@ -126,7 +126,7 @@ def _passes(module: ast.Module, units: list[Unit]) -> tuple[Pass, ...]:
 
 
 def targets(module: ast.Module, units: list[Unit]) -> tuple[Target, ...]:
-    """What a scan must keep for units of one document."""
+    """The targets of a scan for the units of one document."""
     found = []
     for unit in units:
         if unit.path is not None and unit.reduction == Reduce("count"):

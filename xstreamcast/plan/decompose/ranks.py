@@ -221,7 +221,7 @@ def _unit(
 
 
 def in_two(e: ast.Expr) -> ast.Expr | None:
-    """What is one sequence after another, each of which can be followed: None if it is not such.
+    """An expression as two sequences, one after the other, each of which can be followed; None if it is none.
 
     if (c) then A else B                     if (c) then A else (), if (not(c)) then B else ()
     switch (v) case 1 return A default B     if (switch (v) case 1 return true() default false()) then A else B

@@ -152,7 +152,7 @@ def _opened(e: ast.Expr, variable: ast.Name) -> ast.Expr:
 
 
 def _choice(inner: Decomposition, spread: Spread, loop: Loop, whole: ast.Expr) -> Choice | None:
-    """What is chosen by number of the children of each instance."""
+    """The choice by number among the children of each instance."""
     if spread.counted is None or spread.chosen is None:
         return None
     record, source = ast.VarRef(loop.variable), loop.source
@@ -265,7 +265,7 @@ def _may_be_all(path: Path) -> bool:
 
 
 def _guard(e: ast.Expr) -> ast.Expr | None:
-    """What must be true for an expression to give anything at all."""
+    """The condition that must be true for an expression to give anything at all."""
     if isinstance(e, ast.If) and e.otherwise == ast.Sequence():
         return e.condition
     if isinstance(e, ast.FLWOR) and all(isinstance(clause, ast.WhereClause) for clause in e.clauses):

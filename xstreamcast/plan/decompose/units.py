@@ -92,7 +92,7 @@ class Decomposition(Residual):
     # --------------------------------------------------------------------------------------------------------- units
 
     def mark(self) -> Callable[[], None]:
-        """What forgets the units that have been made since."""
+        """Gives a function that forgets the units that have been made since."""
         mark, number = len(self.units), self._numbers[0]
 
         def forget() -> None:

@@ -1,4 +1,4 @@
-"""What ``explain`` says: the verdict, the operators, the passes, what a change costs, and why.
+"""Explanations of queries: the verdict, the operators, the passes, what a change costs, and why.
 
 In come a plan, its graph and the operators; out come text, data, pictures. Read :mod:`.explanation` (the object with
 all facts), :mod:`.words` (the verdict in words), :mod:`.sentences` and :mod:`.text` (what is printed), :mod:`.facts`

@@ -31,7 +31,7 @@ def structure_of(source: Source, structures: Mapping[str, Structure]) -> Structu
 
 
 def targets_by_source(explanation: Explanation) -> dict[Source, list[Target]]:
-    """What all passes keep or count of each input."""
+    """The targets that all passes keep or count of each input."""
     found: dict[Source, list[Target]] = {}
     for each in explanation.plan.passes:
         known = found.setdefault(each.source, [])
@@ -106,7 +106,7 @@ class Need:
 
 
 def need_of(explanation: Explanation, source: Source, targets: list[Target], structure: Structure) -> Need | None:
-    """What a query that goes on needs of an input; None if the input is no stream."""
+    """The fragments that a query that goes on needs of an input; None if the input is no stream."""
     if not source.stream or explanation.changing is None:
         return None
     may_come = {tag for tag in structure.tags if structure.tag(tag).type != "snapshot" or tag == structure.root}
@@ -116,7 +116,7 @@ def need_of(explanation: Explanation, source: Source, targets: list[Target], str
 
 
 def needs(explanation: Explanation) -> Iterator[Need]:
-    """What is needed of each stream whose structure is known."""
+    """The fragments needed of each stream whose structure is known."""
     for source, targets in targets_by_source(explanation).items():
         structure = structure_of(source, explanation.structures)
         need = None if structure is None else need_of(explanation, source, targets, structure)
@@ -174,7 +174,7 @@ def keeps_records(explanation: Explanation) -> bool:
 
 
 def warnings(explanation: Explanation) -> tuple[str, ...]:
-    """What the static phase found in streams, and paths into documents that lead nowhere."""
+    """The warnings of the static phase about streams, and paths into documents that lead nowhere."""
     from xstreamcast.lang.warning_texts import warning_texts
 
     found = list(warning_texts(explanation.module))

@@ -1,4 +1,4 @@
-"""What ``xcast explain`` prints: sentences, what blocks, the operators, the passes; why, by the theorems, if asked."""
+"""The text of ``xcast explain``: sentences, what blocks, the operators, the passes; why, by the theorems, if asked."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def blocking_lines(explanation: Explanation) -> Iterator[str]:
 
 
 def column_lines(explanation: Explanation) -> Iterator[str]:
-    """What of a large document is kept in columns, and whether that may go to disk."""
+    """The sorts and groups that keep a large document in columns, and whether these may go to disk."""
     for each in explanation.columns:
         what = "group by" if isinstance(each.reduction, Gather) else "order by"
         keys = ", ".join(describe_path(each.path / key.path) for key in each.keys)
@@ -121,7 +121,7 @@ def step_lines(top: Operator | None) -> Iterator[str]:
 
 
 def pass_lines(each: Pass, number: int, count: int) -> Iterator[str]:
-    """What one scan does."""
+    """The units and targets of one scan."""
     yield f"pass{f' {number}' if count > 1 else ''} over {named(each.source)}"
     for unit in each.units:
         yield from labelled("unit", unit_words(unit))
@@ -214,7 +214,7 @@ def theorem_lines(explanation: Explanation) -> Iterator[str]:
 
 
 def against(explanation: Explanation, theorem: int) -> list[str]:
-    """What stands against a single pass by one theorem; 0 is the first condition of §3.2."""
+    """The obstacles to a single pass by one theorem; 0 is the first condition of §3.2."""
     judgement = explanation.judgement
     if theorem == 0 and judgement.single_pass:  # the graph does not see positions, axes and the like
         return [reason for _, reason in blamed(explanation.plan)]

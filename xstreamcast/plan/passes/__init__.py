@@ -60,7 +60,7 @@ PASSES: Final[tuple[Callable[[ast.Module], ast.Module], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """What is known of streams that are followed: which need not have one element at their top, and tag structures
+    """Streams that are followed: which need not have one element at their top, and tag structures
     whose paths are spelled out."""
 
     forests: Collection[str] = ()

@@ -149,7 +149,7 @@ class _Program:
             yield self.module.body
 
     def check_prolog(self) -> None:
-        """What would change the library's own functions, or would have to be translated elsewhere, is refused."""
+        """Refuses what would change the library's own functions, or would have to be translated elsewhere."""
         module = self.module
         if module.body is None:
             raise error("XSC0073", "a library module is not a query", hint="translate the query that imports it")

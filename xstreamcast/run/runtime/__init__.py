@@ -1,4 +1,4 @@
-"""What generated code calls while it runs.
+"""Functions that generated code calls while it runs.
 
 In come rows and items from the code that :mod:`xstreamcast.run.compile` writes; out go rows and items. Read
 :mod:`.environment` (the names that the code can use), then :mod:`.values`, :mod:`.nodes` and :mod:`.chains` (steps,

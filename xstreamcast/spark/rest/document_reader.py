@@ -42,7 +42,7 @@ _SPARK_TYPES: Final = {
 
 
 class Ranges(InputPartition):  # type: ignore[misc]  # mypy does not follow PySpark
-    """What one task reads."""
+    """The part of the documents that one task reads."""
 
     def __init__(self, number: int, parts: Sequence[Range]) -> None:
         super().__init__(None)
@@ -50,7 +50,7 @@ class Ranges(InputPartition):  # type: ignore[misc]  # mypy does not follow PySp
 
 
 class _DocumentReader(DataSourceReader):  # type: ignore[misc]  # mypy does not follow PySpark
-    """What both readers share: the files, and how they are shared out."""
+    """The base of both readers: the files, and how they are shared out."""
 
     known: tuple[str, ...]
 

@@ -60,7 +60,7 @@ def ranges_of(document: Document, seams: Sequence[Seam]) -> list[Range]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a scan is to find: the arguments of :func:`~xstreamcast.scan.documents.document_batches`."""
+    """The targets of a scan: the arguments of :func:`~xstreamcast.scan.documents.document_batches`."""
 
     targets: tuple[Target, ...]
     records: tuple[Path, ...] = ()
@@ -132,7 +132,7 @@ class Seen:
         return rows[:count, 0], rows[:count, 1]
 
     def texts(self, starts: Sequence[int], ends: Sequence[int]) -> list[str]:
-        """What is written between some places."""
+        """The text between some places."""
         assert self.window is not None
         b, origin = self.window.bytes, self.window.origin
         return [bytes(b[start - origin : end - origin]).decode() for start, end in zip(starts, ends, strict=True)]

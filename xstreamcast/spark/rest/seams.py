@@ -72,7 +72,7 @@ class Seam:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a walk found in a range: its first tag, the tag it stopped at, and what it did to the open elements.
+    """A walk through a range: its first tag, the tag it stopped at, and what it did to the open elements.
 
     ``stop`` is the document's size where no tag follows.
     """
