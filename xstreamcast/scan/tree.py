@@ -44,7 +44,7 @@ def parse_tree(
     ``wrapped``: so many of its outermost elements are ours, and do not count as levels. ``many``: several documents may
     follow each other.
 
-    What a DTD says about IDs is lost here: a document that asks ``fn:id`` of one must be read by ``model.parse``; so
+    What a DTD says about IDs is lost here: a document that asks ``fn:id`` of one must be read by ``scan.parse``; so
     must a document with a DTD of its own that is not the first of ``many`` (InternalSubset).
     """
     scanner = Scanner(_whole(), reported_name(source, document_uri or base_uri), wrapped=wrapped)
