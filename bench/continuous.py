@@ -106,7 +106,7 @@ def _loading() -> None:
 def _batches() -> None:
     """Batches of changes of the credit stream, its fragments in any order: as text of the wire, and as objects."""
     from xstreamcast import continuous
-    from xstreamcast.model.fragment import read_stream
+    from xstreamcast.wire.fragment import read_stream
 
     structure, lines = _credit()
     rows = []

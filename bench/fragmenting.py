@@ -53,7 +53,7 @@ def run() -> None:
 def reading(stream: str) -> None:
     """Fragments per second: as batches of columns, as changes, and by the exact reader alone."""
     from xstreamcast.cast.reader import read_batches
-    from xstreamcast.model.fragment import Arrival, read_stream
+    from xstreamcast.wire.fragment import Arrival, read_stream
 
     def batches() -> int:
         return sum(1 if isinstance(stretch, Arrival) else len(stretch) for stretch in read_batches(stream))

@@ -33,8 +33,8 @@ def run() -> None:
     import saxonche
 
     from xstreamcast.lang import parse
-    from xstreamcast.model.parse import parse_file
     from xstreamcast.run.query import compile
+    from xstreamcast.scan.parse import parse_file
 
     path = xmark(FACTOR)
     processor = saxonche.PySaxonProcessor(license=False)

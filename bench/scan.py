@@ -91,7 +91,7 @@ def _our_tree(path: str) -> object:
 
 
 def _expat_tree(path: str) -> object:
-    from xstreamcast.model.parse import parse
+    from xstreamcast.scan.parse import parse
 
     with open(path, "rb") as file:
         return len(parse(file).tree)
@@ -128,7 +128,7 @@ def _tasks() -> dict[str, dict[str, Task]]:
         "well-formedness only": {"kernel": _scanned(("/none", "COUNT")), f"{pyexpat} without handlers": _silent},
         "tree of the document": {
             "kernel, scan.tree": _our_tree,
-            "model.parse (expat)": _expat_tree,
+            "scan.parse (expat)": _expat_tree,
             f"{lxml} parse (its own tree)": _lxml_tree,
         },
     }

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from xstreamcast.model.change import Change
-from xstreamcast.model.fragment import FragmentWriter
+from xstreamcast.wire.fragment import FragmentWriter
 
 _ROCKS: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 

@@ -27,12 +27,12 @@ from bench import documents, spark_by_hand
 from bench.measure import anonymous, progress, table
 from xstreamcast.generate.credit import GENERATOR
 from xstreamcast.model.change import Change, Fill, Replace
-from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.spark.motion.brought import Brought
 from xstreamcast.spark.motion.replica import COMPACT_BYTES, Job
 from xstreamcast.spark.motion.state import advance
 from xstreamcast.spark.motion.state_log import read_head, row_of
+from xstreamcast.wire.fragment import FragmentWriter
 
 QUERY: Final = """for $a in stream("credit")//account
 return <account id="{ $a/@id }">{ sum($a/transaction[status = "charged"]/amount) }</account>"""

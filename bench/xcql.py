@@ -97,7 +97,7 @@ def _saxon(text: str, strategy: Any, stream: Path) -> tuple[float, str]:
 def _ours(text: str, stream: Path) -> tuple[float, float, str]:
     """Seconds to answer from a stream, seconds that a change costs in the middle of many, and the answer."""
     from xstreamcast.model.change import ContentChange, Replace
-    from xstreamcast.model.fragment import read_stream
+    from xstreamcast.wire.fragment import read_stream
 
     best = 1e9
     for _ in range(2):

@@ -126,7 +126,7 @@ def api_page() -> str:
     lines = [
         "# Python API",
         "",
-        "All names are in `xstreamcast`, those of Spark in `xstreamcast.spark`. "
+        "All names are in `xstreamcast`, those of Spark in `xstreamcast.spark`, of servers in `xstreamcast.serve`. "
         "[Python and notebooks](../python.md) shows them at work.",
         "",
     ]
@@ -148,6 +148,9 @@ def api_page() -> str:
     for name in xstreamcast.spark.__all__:
         home = import_module(SPARK_HOMES.get(name, "xstreamcast.spark"))
         lines += _documented(f"xstreamcast.spark.{name}", getattr(home, name))
+    lines += ["## Broadcast", ""]
+    for name in xstreamcast.serve.__all__:
+        lines += _documented(f"xstreamcast.serve.{name}", getattr(xstreamcast.serve, name))
     return "\n".join(lines)
 
 

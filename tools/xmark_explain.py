@@ -3,7 +3,7 @@
     python tools/xmark_explain.py
 
 An example is a ``console`` block whose first line is ``$ xcast explain 'QUERY'``, or ``-f`` with the name of a query in
-``tests/fixtures``, or ``--verdict`` and several names, for which only the verdicts stand there.
+``tests/fixtures``; ``--why`` may come last.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ TABLE = re.compile(r"(<!-- the table is written by \S+ -->\n).*?(<!-- end of the
 def output(command: str) -> str:
     """What a command of the page prints."""
     _, _, *arguments = shlex.split(command.removeprefix("$ "))
-    if arguments[0] == "-f":
-        return str(explain((FIXTURES / arguments[1]).read_text()))
-    return str(explain(arguments[0]))
+    text = (FIXTURES / arguments[1]).read_text() if arguments[0] == "-f" else arguments[0]
+    explanation = explain(text)
+    return f"{explanation}\n\n{explanation.why()}" if arguments[-1] == "--why" else str(explanation)
 
 
 def row(name: str, text: str) -> str:

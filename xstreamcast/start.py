@@ -34,7 +34,7 @@ def main() -> None:
     from xstreamcast.cli import main as run
 
     try:
-        run()
+        run(at_start=stop)
     except SystemExit as ended:
         _leave(ended)
 

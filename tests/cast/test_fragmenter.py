@@ -16,9 +16,9 @@ from xstreamcast.cast.infer import infer_structure
 from xstreamcast.cast.order import Record
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Eos, Fill
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.scan.encoding import plain_chunks
+from xstreamcast.wire.fragment import read_stream
 
 ITEMS = parse_structure(
     '<structure><tag id="1" name="list"><tag id="2" name="item" type="filler">'

@@ -14,9 +14,9 @@ from xstreamcast.cast import ORDERS, Order, fragment, order
 from xstreamcast.cast.order import Record, Spool, in_order, with_repeats
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Eos, Fill, Repeat
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.model.time import START
+from xstreamcast.wire.fragment import read_stream
 
 checked = settings(max_examples=60, derandomize=True, deadline=None)
 

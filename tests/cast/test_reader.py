@@ -18,9 +18,9 @@ from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.cast.reader import read_batches
 from xstreamcast.model.change import Eos, Fill
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import Arrival, FragmentReader, cut_short
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.model.time import parse_instant
+from xstreamcast.wire.fragment import Arrival, FragmentReader, cut_short
 
 checked = settings(max_examples=150, derandomize=True, deadline=None)
 

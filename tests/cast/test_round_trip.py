@@ -16,8 +16,8 @@ from streams import Told, canonical, canonical_by_lxml, well_formed
 from xstreamcast.cast import ORDERS, Order, View, fragment, materialise
 from xstreamcast.cast.fragmenter import Fragmenter
 from xstreamcast.cast.infer import choose_fragments, infer_structure
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import Structure, parse_structure
+from xstreamcast.wire.fragment import read_stream
 
 checked = settings(
     max_examples=32 * MORE, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from command import Ran, xcast
 
-from xstreamcast.model import parse as parsing
+from xstreamcast.scan import parse as parsing
 
 PACKED = gzip.compress(b"<a>" + b"<b>one</b>" * 1000 + b"</a>", mtime=0)
 LAUGHS = (

@@ -16,7 +16,7 @@ from xstreamcast import continuous, limit_depth, query
 from xstreamcast.errors import XMLError
 from xstreamcast.model.change import Fill, Remove
 from xstreamcast.model.depth import DEFAULT, VARIABLE, deepest
-from xstreamcast.model.parse import KERNEL_FROM
+from xstreamcast.scan.parse import KERNEL_FROM
 
 
 def nested(levels: int) -> bytes:

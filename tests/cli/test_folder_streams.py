@@ -8,7 +8,7 @@ import pytest
 from command import xcast
 
 import xstreamcast
-from xstreamcast.model.fragment import read_folder
+from xstreamcast.wire.fragment import read_folder
 
 FILES = {
     "2.xml": '<stream:fragments xmlns:stream="urn:xstreamcast:stream">'

@@ -43,7 +43,7 @@ def test_nothing_is_told_of_what_is_there_or_far_from_it(query: str) -> None:
 
 @pytest.mark.usefixtures("_here")
 def test_of_a_large_document_the_beginning_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("xstreamcast.model.parse.LOOKED_THROUGH", 1 << 20)
+    monkeypatch.setattr("xstreamcast.scan.parse.LOOKED_THROUGH", 1 << 20)
     Path("d.xml.gz").write_bytes(gzip.compress(f"<all>{DOCUMENT * 20_000}<persn/></all>".encode(), 1))
     told = "query:1:9 there is no nmae in the first 1 MB of d.xml.gz (hint: did you mean name?)"
     assert xcast("query", "count(//nmae)", "d.xml.gz").err == f"xcast: warning: {told}\n"

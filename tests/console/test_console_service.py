@@ -18,9 +18,9 @@ from xstreamcast import continuous, materialise, query
 from xstreamcast.console.desk import Bounds, Desk
 from xstreamcast.console.following import Following
 from xstreamcast.model.change import Change, Eos, Fill
-from xstreamcast.model.fragment import encode_change
 from xstreamcast.model.structure import write_structure
 from xstreamcast.serve.station import Station
+from xstreamcast.wire.fragment import encode_change
 
 TOKEN = {"Authorization": "Bearer secret"}
 SPENDERS = """

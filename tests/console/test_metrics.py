@@ -20,8 +20,8 @@ from exposed import samples
 from processes import waited
 from test_console_service import console, get
 
-from xstreamcast.model.fragment import encode_change
 from xstreamcast.model.structure import write_structure
+from xstreamcast.wire.fragment import encode_change
 
 QUERY = 'count(stream("credit")//account)'
 

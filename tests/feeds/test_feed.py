@@ -16,8 +16,8 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.feeds import Feed, places
 from xstreamcast.model.change import Change, Fill, Remove, Replace
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import Structure
+from xstreamcast.wire.fragment import FragmentWriter
 
 ATOM = {"": "http://www.w3.org/2005/Atom"}
 

@@ -9,8 +9,9 @@ import pytest
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.functions.context import DynamicContext, StaticContext
-from xstreamcast.functions.registry import PREFIXES, lookup
+from xstreamcast.functions.registry import lookup
 from xstreamcast.model.datetime import DateTime, parse_moment
+from xstreamcast.model.namespaces import PREFIXES
 
 Call = Callable[..., list[Any]]
 

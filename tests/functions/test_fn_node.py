@@ -15,8 +15,8 @@ from xstreamcast.model.build import TreeBuilder
 from xstreamcast.model.cast import cast
 from xstreamcast.model.function import Array, FunctionItem, Map
 from xstreamcast.model.namespaces import ERR
-from xstreamcast.model.parse import parse
 from xstreamcast.model.types import TYPES
+from xstreamcast.scan.parse import parse
 
 DOCUMENT = parse(
     """<!DOCTYPE a [<!ATTLIST b id ID #IMPLIED ref IDREF #IMPLIED>]>

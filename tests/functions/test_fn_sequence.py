@@ -9,7 +9,7 @@ import pytest
 
 from xstreamcast.model.atomic import AnyURI, Float, Untyped
 from xstreamcast.model.function import Array, FunctionItem, Map
-from xstreamcast.model.parse import parse
+from xstreamcast.scan.parse import parse
 
 NAN, INF = float("nan"), float("inf")
 ASCII = "http://www.w3.org/2005/xpath-functions/collation/html-ascii-case-insensitive"

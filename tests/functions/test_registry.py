@@ -9,9 +9,9 @@ from importlib import import_module
 import pytest
 
 from xstreamcast.functions import registry
-from xstreamcast.functions.registry import PREFIXES, arities, lookup, parse_parameters, parse_type
+from xstreamcast.functions.registry import arities, lookup, parse_parameters, parse_type
 from xstreamcast.functions.topics import TOPICS
-from xstreamcast.model.namespaces import FN, XS
+from xstreamcast.model.namespaces import FN, PREFIXES, XS
 from xstreamcast.model.types import TYPES
 from xstreamcast.plan.modes.ways import MODES
 

@@ -14,8 +14,8 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.generate import NAMES, find
 from xstreamcast.generate import credit as credit_module
 from xstreamcast.model.change import Change, Eos
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import Structure, parse_structure
+from xstreamcast.wire.fragment import read_stream
 
 
 def run(*arguments: str) -> str:

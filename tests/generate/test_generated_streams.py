@@ -16,8 +16,8 @@ from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.generate import NAMES, find
 from xstreamcast.model.change import After, Before, Change, ContentChange, Eos, Fill, Repeat
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import encode_change
 from xstreamcast.model.structure import Structure, parse_structure
+from xstreamcast.wire.fragment import encode_change
 
 STREAMS = [name for name in NAMES if find(name).changes is not None]
 TIMED = ["credit", "packets", "radar", "traffic"]
@@ -220,7 +220,7 @@ def test_the_credit_structure_is_the_papers() -> None:
 
 
 def test_the_wire_form_of_a_stream_is_well_formed_xml() -> None:
-    from xstreamcast.model.fragment import FragmentWriter
+    from xstreamcast.wire.fragment import FragmentWriter
 
     for name in STREAMS:
         for stream, arrived in sent(name).items():

@@ -8,8 +8,8 @@ from typing import Any
 
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.model.change import from_row
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.run.continuous.query import continuous
+from xstreamcast.wire.fragment import read_stream
 
 RICH = """for $a in stream("bank")//account where $a/balance > 50
 order by $a/balance descending, $a/@id return <rich id="{$a/@id}">{ string($a/balance) }</rich>"""

@@ -29,8 +29,8 @@ from xstreamcast.model.change import (
     from_row,
     to_row,
 )
-from xstreamcast.model.fragment import FragmentReader, encode_change
 from xstreamcast.model.time import START
+from xstreamcast.wire.fragment import FragmentReader, encode_change
 
 checked = settings(max_examples=120, derandomize=True, deadline=None)
 

@@ -14,9 +14,9 @@ from xstreamcast.model.atomic import Float, QName, Untyped
 from xstreamcast.model.build import TreeBuilder
 from xstreamcast.model.cast import cast
 from xstreamcast.model.function import Array, FunctionItem, Map
-from xstreamcast.model.parse import parse
 from xstreamcast.model.serialise import from_options, serialise
 from xstreamcast.model.types import TYPES
+from xstreamcast.scan.parse import parse
 
 
 def code_of(items: list[Any], **parameters: Any) -> str:

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.axes import ancestors, following, following_siblings, preceding, preceding_siblings
 from xstreamcast.model.build import TreeBuilder
-from xstreamcast.model.interop import from_foreign, to_lxml
+from xstreamcast.model.interop import to_lxml
 from xstreamcast.model.names import ELEMENT, intern
-from xstreamcast.model.parse import parse, parse_file
 from xstreamcast.model.tree import ATTRIBUTE, COMMENT, DOCUMENT, PI, TEXT, Node
 from xstreamcast.run.query import query
+from xstreamcast.scan.foreign import from_foreign
+from xstreamcast.scan.parse import parse, parse_file
 
 XML = """<?xml version="1.0"?><!--top--><r a="1" xmlns="urn:d" xmlns:p="urn:p"><p:x p:b="2">one<y/>two</p:x><z/>
 <?go now?><w xmlns=""><v>x &lt; y<![CDATA[ & z]]></v></w></r>"""
@@ -196,7 +197,7 @@ def test_a_file_read_by_the_kernel_is_the_same_tree(tmp_path: Path, monkeypatch:
         b"<![CDATA[&]]></p:b><?pi d?>\r\n<c/>t</a>"
     )
     by_expat = parse_file(file)
-    monkeypatch.setattr("xstreamcast.model.parse.KERNEL_FROM", 0)
+    monkeypatch.setattr("xstreamcast.scan.parse.KERNEL_FROM", 0)
     by_kernel = parse_file(file)
     assert by_kernel.xml() == by_expat.xml()
     assert query("count(/*:a/*:c)", context=by_kernel).to_list() == [1]
@@ -206,7 +207,7 @@ def test_a_file_read_by_the_kernel_is_the_same_tree(tmp_path: Path, monkeypatch:
 
 
 def test_a_document_with_a_dtd_of_its_own_keeps_its_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("xstreamcast.model.parse.KERNEL_FROM", 0)
+    monkeypatch.setattr("xstreamcast.scan.parse.KERNEL_FROM", 0)
     file = tmp_path / "ids.xml"
     file.write_bytes(b'<!DOCTYPE a [<!ATTLIST b i ID #IMPLIED>]><a><b i="x">1</b></a>')
     assert query('id("x")/string()', context=file).to_list() == ["1"]

@@ -18,7 +18,7 @@ from traitlets.config import Config
 import xstreamcast
 from xstreamcast import Fill, Replace
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.notebook.render import SHOWN
+from xstreamcast.run.shown import SHOWN
 
 BOOKS = "<l><b id='1'><t>Rivers &amp; Co</t><p>12</p></b><b id='2'><t>&lt;i&gt;</t><p>40</p></b></l>"
 EVIL = "<script>alert(1)</script>"

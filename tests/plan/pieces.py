@@ -14,19 +14,20 @@ from typing import Any
 from lxml import etree
 
 from xstreamcast.errors import XStreamError
+from xstreamcast.functions.registry import known_function
 from xstreamcast.lang import ast
 from xstreamcast.lang.context import StaticContext
 from xstreamcast.lang.link import parse as parse_query
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.model.namespaces import FN
-from xstreamcast.model.parse import parse
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Concat, Fold, Group, Nest, Plan, Reduce, Slice, Strategy, Unit, VarName
 from xstreamcast.plan.decompose.plan import plan
 from xstreamcast.run.evaluate import EvaluationContext, Executable
-from xstreamcast.run.library import known_function, moment_of
+from xstreamcast.run.library import moment_of
+from xstreamcast.scan.parse import parse
 from xstreamcast.scan.path import Path
 
 NOW = moment_of("2005-09-01")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from xstreamcast.functions.registry import known_function
 from xstreamcast.lang.link import parse
 from xstreamcast.plan.algebra import Strategy
 from xstreamcast.plan.decompose.plan import plan
 from xstreamcast.plan.passes.name_sources import name_sources
 from xstreamcast.plan.projection.project import project
 from xstreamcast.plan.sources import sources_of
-from xstreamcast.run.library import known_function
 from xstreamcast.scan.automaton import Target
 from xstreamcast.scan.path import Path
 

@@ -14,10 +14,10 @@ import saxonche
 from xstreamcast.cast import fragment
 from xstreamcast.generate import find
 from xstreamcast.model.change import Change
-from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.plan.translate.program import Strategy, translate
 from xstreamcast.run.query import query
+from xstreamcast.wire.fragment import FragmentWriter
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SIZES = {"credit": (0.005, 138), "packets": (0.03, 0), "radar": (0.03, 0), "traffic": (0.06, 0)}

@@ -7,6 +7,7 @@ from pathlib import Path as FilePath
 
 import pytest
 
+from xstreamcast.functions.registry import known_function
 from xstreamcast.lang import ast
 from xstreamcast.lang.context import StaticContext
 from xstreamcast.lang.link import parse
@@ -14,7 +15,6 @@ from xstreamcast.lang.printer import to_xquery
 from xstreamcast.plan.algebra import Concat, Fold, Group, Plan, Reduce, Slice, Strategy, Unit
 from xstreamcast.plan.decompose.plan import plan
 from xstreamcast.plan.projection.project import describe, describe_path
-from xstreamcast.run.library import known_function
 
 FIXTURES = FilePath(__file__).parents[1] / "fixtures"
 

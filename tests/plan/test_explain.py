@@ -12,6 +12,7 @@ import pytest
 
 from xstreamcast import explain
 from xstreamcast.model.structure import Structure, parse_structure
+from xstreamcast.plan.explain.sentences import sentences
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -102,12 +103,56 @@ def test_external_variables_need_no_declaration_when_they_are_named() -> None:
     assert explain("//a[@k = $k]", variables=["k"]).passes == 1
 
 
+# ------------------------------------------------------------------------------------------------ sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("//person", "The context document is read once, and the answer comes while it is read."),
+        ("count(//person)", "The context document is read once, and the answer is known at its end."),
+        (
+            "count(doc('a')//x) + count(doc('b')//x)",
+            'doc("a") and doc("b") are read once, and the answer is known at its end.',
+        ),
+        (
+            "for $i in //b return count(//a)",
+            "The context document is read twice: count(//a) is needed while //b is traversed.",
+        ),
+        (
+            "//b[last()]",
+            "The context document is read once; //b[last()] (1:1) needs all of it before the first answer.",
+        ),
+        ("1 + 1", "No document is scanned: the query reads none whose name is known before it runs."),
+    ],
+)  # fmt: skip
+def test_the_first_sentence_says_when_the_answer_comes(text: str, expected: str) -> None:
+    assert next(sentences(explain(text))) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('count(stream("s")//a)', "only what a change touches is evaluated again."),
+        ('(stream("s")//a, doc("b.xml"))', "the whole query is computed anew at every change: it reads a stored "),
+        (
+            'deep-equal(stream("s")//a, 1)',
+            "what a change touches is evaluated again, and the parts named below are computed anew.",
+        ),
+    ],
+)
+def test_the_last_sentence_says_how_changes_are_followed(text: str, expected: str) -> None:
+    *_, last = sentences(explain(text))
+    assert last.startswith(f"Where a stream goes on (xcast watch), {expected}")
+
+
 # ----------------------------------------------------------------------------------------------------- text
 
 
 @pytest.mark.parametrize("file", QUERIES, ids=lambda file: file.stem)
 def test_no_line_is_longer_than_100_and_none_is_ragged(file: Path) -> None:
-    lines = str(explain(file.read_text())).splitlines()
+    explanation = explain(file.read_text())
+    lines = f"{explanation}\n{explanation.why()}".splitlines()
     assert max(map(len, lines)) <= 100
     assert all(line == line.rstrip() for line in lines)
 
@@ -195,9 +240,9 @@ def test_the_blocking_part_is_shown_with_its_line() -> None:
 
 
 def test_what_the_theorems_do_not_see_is_said_beside_them() -> None:
-    text = str(explain("//a/following::b"))
+    text = explain("//a/following::b").why()
     assert "§3.2       no   the following axis leaves the record" in text
-    text = str(explain("if (exists(//a)) then //b else ()"))
+    text = explain("if (exists(//a)) then //b else ()").why()
     assert "theorem 3  no   a cycle: S1 ≻ v1 → output" in text
     assert "one pass all the same" in text
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from random_queries import Random  # the generator of the evaluator's tests
 
+from xstreamcast.functions.registry import known_function
 from xstreamcast.lang import parse
 from xstreamcast.plan.graph.build import stream_graph
 from xstreamcast.plan.graph.fusion import fuse
 from xstreamcast.plan.graph.nodes import Graph, path_between, successors
-from xstreamcast.run.library import known_function
 
 QUERY_1 = "let $b := count(/stream/pixel[x > 0]) for $i in /stream/pixel return $i/x idiv $b"
 QUERY_2 = "let $b := count(/stream/pixel[x > 0]) return sum(/stream/pixel/y) idiv $b"

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from xstreamcast.functions.registry import known_function
 from xstreamcast.lang import ast
 from xstreamcast.lang.context import StaticContext
 from xstreamcast.lang.link import parse as parse_query
 from xstreamcast.lang.printer import to_xquery
-from xstreamcast.model.parse import parse
 from xstreamcast.model.serialise import serialise
 from xstreamcast.plan.passes import PASSES, normalise
 from xstreamcast.plan.sources import sources_of
 from xstreamcast.run.evaluate import EvaluationContext, Executable
-from xstreamcast.run.library import known_function, moment_of
+from xstreamcast.run.library import moment_of
+from xstreamcast.scan.parse import parse
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "passes"
 CASES = sorted(FIXTURES.glob("*/*.xq"))

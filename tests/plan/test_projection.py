@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from projections import is_planned, projection
 
 from xstreamcast.functions import registry
+from xstreamcast.functions.registry import known_function
 from xstreamcast.functions.topics import TOPICS
 from xstreamcast.lang import ast
 from xstreamcast.lang.link import parse
+from xstreamcast.model.namespaces import PREFIXES
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.model.types import AtomicType
 from xstreamcast.plan.algebra import PLAN
@@ -23,7 +25,6 @@ from xstreamcast.plan.projection import analysis as projection_analysis
 from xstreamcast.plan.projection import library as projection_library
 from xstreamcast.plan.projection.paths import covers, target
 from xstreamcast.plan.projection.project import describe, merge, project
-from xstreamcast.run.library import known_function
 from xstreamcast.scan.automaton import Target
 from xstreamcast.scan.documents import document_batches
 from xstreamcast.scan.path import Path, parse_path
@@ -410,7 +411,7 @@ def test_an_unknown_kind_of_expression_takes_the_documents_whole() -> None:
 def library_entries() -> list[registry.FunctionEntry]:
     for name in TOPICS:
         prefix, _, local = name.partition(":")
-        registry.arities(registry.PREFIXES[prefix], local)
+        registry.arities(PREFIXES[prefix], local)
     return [*registry._entries.values(), *registry._variadic.values()]
 
 

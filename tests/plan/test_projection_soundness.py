@@ -16,12 +16,12 @@ from projections import is_planned, projection
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.generate.xmark import document
-from xstreamcast.model.parse import parse
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.projection.project import WHOLE_DOCUMENT, describe
 from xstreamcast.run.query import compile
 from xstreamcast.scan.automaton import Target
 from xstreamcast.scan.documents import document_batches
+from xstreamcast.scan.parse import parse
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 XMARK = sorted((FIXTURES / "xmark").glob("q*.xq"))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from xstreamcast.functions.registry import known_function
 from xstreamcast.lang.link import parse
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.plan.decompose.plan import plan
 from xstreamcast.plan.retention import EVERYTHING, Keep, retention
 from xstreamcast.run.explained import explain
-from xstreamcast.run.library import known_function
 
 STRUCTURE = parse_structure("""<tag type="snapshot" id="1" name="creditAccounts">
   <tag type="temporal" id="2" name="account">

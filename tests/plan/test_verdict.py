@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from xstreamcast.functions.registry import known_function
 from xstreamcast.lang import parse
 from xstreamcast.plan.graph.build import stream_graph
 from xstreamcast.plan.graph.verdict import Judgement, judge
-from xstreamcast.run.library import known_function
 
 PAPERS = Path(__file__).parents[1] / "fixtures" / "papers"
 

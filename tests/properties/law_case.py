@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from xstreamcast.model.change import Change
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import Structure
+from xstreamcast.wire.fragment import read_stream
 
 REGRESSIONS = Path(__file__).parent / "regressions"
 TICK = "tick "

@@ -22,6 +22,7 @@ from streamed import NOW, streamed
 import xstreamcast
 from xstreamcast.cast.materialise import Materialiser, View, pick
 from xstreamcast.errors import XStreamError
+from xstreamcast.functions.registry import known_function
 from xstreamcast.lang import ast
 from xstreamcast.lang.link import parse
 from xstreamcast.lang.walk import descendants
@@ -35,7 +36,6 @@ from xstreamcast.model.time import START, Instant, parse_instant
 from xstreamcast.model.tree import Node
 from xstreamcast.run.continuous.display.emit import error_text
 from xstreamcast.run.continuous.query import ContinuousQuery
-from xstreamcast.run.library import known_function
 from xstreamcast.run.query import Query, compile
 from xstreamcast.run.route import asks_for_documents
 from xstreamcast.run.streams import view_of

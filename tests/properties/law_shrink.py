@@ -15,11 +15,11 @@ from law_oracle import LawBroken, check
 from lxml import etree
 
 from xstreamcast.errors import XStreamError
+from xstreamcast.functions.registry import known_function
 from xstreamcast.lang.ast import Expr, Module
 from xstreamcast.lang.link import parse
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.structure import Structure
-from xstreamcast.run.library import known_function
 
 Failure = tuple[str, ...]
 _STREAM = "{urn:xstreamcast:stream}"

@@ -18,8 +18,8 @@ from saxon_answers import translated
 
 import xstreamcast
 from xstreamcast.model.change import Change
-from xstreamcast.model.fragment import encode_change, read_stream
 from xstreamcast.model.structure import Structure
+from xstreamcast.wire.fragment import encode_change, read_stream
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUERIES = sorted(EXAMPLES.glob("*/*/*.xq"))

@@ -13,8 +13,8 @@ from law_oracle import Followed, Scratch
 import xstreamcast
 from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import Structure
+from xstreamcast.wire.fragment import read_stream
 
 OPEN, CLOSE = '<stream:fragments xmlns:stream="urn:xstreamcast:stream">', "</stream:fragments>"
 

@@ -15,12 +15,12 @@ from xstreamcast.lang.context import StaticContext
 from xstreamcast.model.atomic import Item, QName
 from xstreamcast.model.function import Array, FunctionItem, Map
 from xstreamcast.model.lexical import to_string
-from xstreamcast.model.parse import parse_file
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.tree import ATTRIBUTE, COMMENT, DOCUMENT, ELEMENT, NAMESPACE, PI, TEXT, Node
 from xstreamcast.model.types import type_of
 from xstreamcast.run.library import Library
 from xstreamcast.run.query import Query, compile
+from xstreamcast.scan.parse import parse_file
 
 _documents: dict[tuple[str, str], Node] = {}
 

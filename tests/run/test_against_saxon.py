@@ -9,9 +9,9 @@ import saxonche
 from run_samples import ALL, LIBRARY
 
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.parse import parse
 from xstreamcast.model.tree import Node
 from xstreamcast.run.query import query
+from xstreamcast.scan.parse import parse
 
 #: The prefixes that our engine knows without a declaration and Saxon does not.
 _PROLOG = 'declare namespace map = "http://www.w3.org/2005/xpath-functions/map";'

@@ -9,11 +9,11 @@ import pytest
 import saxonche
 
 from xstreamcast import explain, query
-from xstreamcast.model.parse import parse
 from xstreamcast.run import collected, inputs
 from xstreamcast.run.collected import NotColumns
 from xstreamcast.run.inputs import Scanning
 from xstreamcast.run.query import compile
+from xstreamcast.scan.parse import parse
 
 _TEXTS = ("", "a", "b", "ab", "abc", "abcdefghij", "abcdefghik", "é", "&amp;", "&#x1F600;", "z z")
 _NUMBERS = ("1", "2.5", "-3", "1e2", "NaN", "INF", "-INF", "0.5", "0.25", " 7 ", "007")

@@ -7,9 +7,9 @@ from budget import MORE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xstreamcast.model.parse import parse
 from xstreamcast.run.query import compile
 from xstreamcast.run.runtime import chains
+from xstreamcast.scan.parse import parse
 
 VALUES = st.sampled_from(["1", "2", "30"])
 

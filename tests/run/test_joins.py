@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from xstreamcast.model.atomic import Item
-from xstreamcast.model.parse import parse
 from xstreamcast.model.tree import Node
 from xstreamcast.run.query import query
 from xstreamcast.run.runtime import environment
 from xstreamcast.run.runtime.indexes import RangeIndex, ValueIndex
 from xstreamcast.run.runtime.shapes import Filled, Shape
+from xstreamcast.scan.parse import parse
 
 N = 60
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from xstreamcast.model.parse import parse
 from xstreamcast.model.tree import Node
 from xstreamcast.run.query import compile, query
+from xstreamcast.scan.parse import parse
 
 ROWS = 2000
 

@@ -17,11 +17,11 @@ from local_frames import LocalSpark
 from xstreamcast.errors import DocumentWarning, XStreamError
 from xstreamcast.feeds import Feed
 from xstreamcast.model.change import Fill
-from xstreamcast.model.parse import parse
 from xstreamcast.run import inputs
 from xstreamcast.run.query import query, query_many
 from xstreamcast.scan.automaton import Action, Target
 from xstreamcast.scan.documents import document_batches
+from xstreamcast.scan.parse import parse
 from xstreamcast.scan.path import parse_path
 from xstreamcast.spark.rest.at_rest import prepare
 
@@ -166,7 +166,7 @@ QUERIES = (
 @pytest.fixture
 def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(inputs, "KERNEL_FROM", 1 << 12)
-    monkeypatch.setattr("xstreamcast.model.parse.KERNEL_FROM", 1 << 12)
+    monkeypatch.setattr("xstreamcast.scan.parse.KERNEL_FROM", 1 << 12)
     path = tmp_path / "weekly.xml"
     path.write_bytes(weekly(40))
     return path

@@ -11,10 +11,10 @@ from xstreamcast.errors import XStreamError
 from xstreamcast.model.atomic import Float, Item, Untyped
 from xstreamcast.model.compare import PAIR
 from xstreamcast.model.datetime import Date, parse_moment
-from xstreamcast.model.parse import parse
 from xstreamcast.run.query import query
 from xstreamcast.run.runtime import environment
 from xstreamcast.run.runtime.indexes import ValueSet
+from xstreamcast.scan.parse import parse
 
 N = 50
 MAP = parse(

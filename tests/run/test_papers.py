@@ -15,9 +15,9 @@ from lxml import etree
 
 from xstreamcast.cast import fragment, infer_structure, materialise
 from xstreamcast.generate import find
-from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.run.query import query
+from xstreamcast.wire.fragment import FragmentWriter
 
 PAPERS = Path(__file__).parents[1] / "fixtures" / "papers"
 QUERIES = sorted(PAPERS.glob("*.xq"))

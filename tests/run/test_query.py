@@ -12,8 +12,8 @@ import pytest
 from lxml import etree
 
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.parse import parse
 from xstreamcast.run.query import compile, query
+from xstreamcast.scan.parse import parse
 
 XML = "<a><b n='1'>x</b><b n='2'>y</b></a>"
 

@@ -11,8 +11,8 @@ from budget import MORE
 from random_queries import Random
 
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.parse import parse
 from xstreamcast.run.query import query
+from xstreamcast.scan.parse import parse
 
 SEEDS = range(5 * MORE)
 DOCUMENTS = 3

@@ -20,11 +20,11 @@ from xstreamcast.model.compare import GENERAL
 from xstreamcast.model.datetime import Date, day_time, parse_moment
 from xstreamcast.model.function import Array, FunctionItem
 from xstreamcast.model.namespaces import FN
-from xstreamcast.model.parse import parse
 from xstreamcast.operators.state import State
 from xstreamcast.plan.algebra import PLAN, Concat, Fold, Group, Reduce, Reduction, Slice
 from xstreamcast.run.library import moment_of
 from xstreamcast.run.reductions import state_of
+from xstreamcast.scan.parse import parse
 
 CONTEXT = DynamicContext(StaticContext(base_uri=None), moment_of("2024-01-01"))
 FUNCTIONS = ("count", "sum", "avg", "min", "max", "exists", "empty", "distinct-values", "string-join")

@@ -12,12 +12,12 @@ import pytest
 from plans_by_hand import DOCUMENT, SOURCE, WHOLE, answer, answers, expression, module, nest, plan, unit
 
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.parse import parse
 from xstreamcast.model.serialise import serialise
 from xstreamcast.plan.algebra import PLAN, Fold, Group, Pass, Plan, RecordTest, Reduce, Slice, Strategy
 from xstreamcast.run.library import moment_of
 from xstreamcast.run.single_pass import PlanCode, run_many
 from xstreamcast.scan.automaton import Action, Target
+from xstreamcast.scan.parse import parse
 from xstreamcast.scan.path import parse_path
 
 STEPS = (1, 7, 60, 1 << 20)

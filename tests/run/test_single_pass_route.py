@@ -17,9 +17,9 @@ from typing import Any, BinaryIO
 import pytest
 
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.parse import parse
 from xstreamcast.run import inputs, single_pass
 from xstreamcast.run.query import Result, compile, query, query_many
+from xstreamcast.scan.parse import parse
 
 XML = b"<s>" + b"".join(b"<p i='%d'><n>%d</n></p>" % (i % 3, i) for i in range(100)) + b"</s>"
 ASKED = "sum(//n), //p[@i = '1'][n > 90]/n/string()"

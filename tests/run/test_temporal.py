@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.parse import parse
 from xstreamcast.run.query import query
+from xstreamcast.scan.parse import parse
 
 VIEW = """<creditAccounts>
 <account id="1" vtFrom="1998-10-10T12:20:22" vtTo="now"><customer>John</customer>

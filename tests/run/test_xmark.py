@@ -12,9 +12,9 @@ import saxonche
 from lxml import etree
 
 from xstreamcast.generate.xmark import document
-from xstreamcast.model.parse import parse
 from xstreamcast.model.tree import Node
 from xstreamcast.run.query import query
+from xstreamcast.scan.parse import parse
 
 QUERIES = sorted((Path(__file__).parents[1] / "fixtures" / "xmark").glob("q*.xq"))
 

@@ -19,7 +19,7 @@ from lxml import etree
 
 import xstreamcast as x
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.parse import parse
+from xstreamcast.scan.parse import parse
 
 DOCUMENT = "<r><a id='1'>x</a><a id='2'>ü</a></r>".encode()
 STREAM = (

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scan_oracle import expat_events, kernel_events
 
+from xstreamcast.native.vector import Bytes
 from xstreamcast.scan.automaton import Automaton
 from xstreamcast.scan.reader import scan_bytes
 from xstreamcast.scan.scanner import Scanner, TableScanner
 from xstreamcast.scan.symbols import Symbols
-from xstreamcast.scan.vector import Bytes
 
 MANY = 20_000
 ELEMENTS = b"<r>" + b"".join(b"<n%d/>" % k for k in range(MANY)) + b"</r>"

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.parse import parse
 from xstreamcast.model.serialise import Output, Parameters, serialise
 from xstreamcast.model.tree import Node
 from xstreamcast.scan.automaton import Action, Target
 from xstreamcast.scan.documents import document_batches
+from xstreamcast.scan.parse import parse
 from xstreamcast.scan.path import parse_path
 
 TIMES = 40

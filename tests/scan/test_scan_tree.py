@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scan_documents import documents
 
 from xstreamcast.errors import XMLError, XStreamError
-from xstreamcast.model.parse import parse
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.tree import Tree
+from xstreamcast.scan.parse import parse
 from xstreamcast.scan.tree import TreeReader, parse_tree
 
 

@@ -19,7 +19,6 @@ from processes import DEADLINE
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.generate import find
 from xstreamcast.model.change import Change
-from xstreamcast.model.fragment import FragmentReader
 from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.run.continuous.query import continuous_many
 from xstreamcast.serve.channel import Channel, Incoming
@@ -27,6 +26,7 @@ from xstreamcast.serve.client import Address, Heard, tune
 from xstreamcast.serve.limits import Limits
 from xstreamcast.serve.reception import Reception
 from xstreamcast.serve.station import Station
+from xstreamcast.wire.fragment import FragmentReader
 
 SMALL = Limits(message=2048, heartbeat=600.0)
 """Nobody is let go because the machine is busy; tests of that say when."""

@@ -22,10 +22,10 @@ from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.cli import main
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Change, Eos, Fill, Replace
-from xstreamcast.model.fragment import FragmentWriter, read_stream
 from xstreamcast.model.structure import Structure
 from xstreamcast.serve.client import parse_address, read, receive
 from xstreamcast.serve.reception import Reception
+from xstreamcast.wire.fragment import FragmentWriter, read_stream
 
 BOOKS = [
     Fill(region=0, content=b'<list><stream:hole id="1"/><stream:hole id="2"/></list>'),
@@ -153,7 +153,7 @@ def test_an_answer_that_is_published_again_takes_the_place_of_the_old_one(
 ) -> None:
     monkeypatch.setenv("XCAST_TOKEN", "secret")
     file = tmp_path / "books.xml"
-    from xstreamcast.model.fragment import encode_change
+    from xstreamcast.wire.fragment import encode_change
 
     with in_thread(tmp_path / "log", token="secret") as aired:
         # Its input has no end, so that the stream it publishes has none either.

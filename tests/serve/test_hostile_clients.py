@@ -22,10 +22,10 @@ from processes import DEADLINE
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Fill
-from xstreamcast.model.fragment import encode_change
 from xstreamcast.serve import service
 from xstreamcast.serve.limits import Allowance
 from xstreamcast.serve.station import Station
+from xstreamcast.wire.fragment import encode_change
 
 TOKEN = {"Authorization": "Bearer secret"}
 ROOT = Fill(region=0, content=b"<r/>")

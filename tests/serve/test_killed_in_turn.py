@@ -19,11 +19,11 @@ from test_settling import items_of, t
 
 import xstreamcast
 from xstreamcast.model.change import Change
-from xstreamcast.model.fragment import FragmentWriter, read_stream
 from xstreamcast.model.structure import Structure
 from xstreamcast.serve.channel import Channel, Incoming
 from xstreamcast.serve.client import parse_address, read
 from xstreamcast.serve.compaction import Keep
+from xstreamcast.wire.fragment import FragmentWriter, read_stream
 
 
 def test_server_and_clients_are_killed_in_turn_and_nothing_is_lost(tmp_path: Path, own_port: int) -> None:

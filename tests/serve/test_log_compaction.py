@@ -23,7 +23,6 @@ from test_settling import items_of, replaces_event, t
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import After, Before, Change, Eos, Fill, Remove, Replace
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import Structure
 from xstreamcast.serve import compaction
 from xstreamcast.serve.channel import Channel, Incoming
@@ -34,6 +33,7 @@ from xstreamcast.serve.reception import Reception
 from xstreamcast.serve.record import Entry
 from xstreamcast.serve.station import Station
 from xstreamcast.spark.motion.stream_air import LogBatchReader
+from xstreamcast.wire.fragment import read_stream
 
 checked = settings(max_examples=10 * MORE, derandomize=True, deadline=None)
 SEGMENT = 700

@@ -8,8 +8,8 @@ from pathlib import Path
 from air import address, generated, on_air, take, until
 
 from xstreamcast.cast.materialise import Materialiser
-from xstreamcast.model.fragment import FragmentReader
 from xstreamcast.serve.channel import Channel
+from xstreamcast.wire.fragment import FragmentReader
 
 
 def document(channel: Channel) -> str:

@@ -16,10 +16,10 @@ from random_streams import streams
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.generate import find
 from xstreamcast.model.change import After, Before, Change, Eos, Fill, Freeze, Hide, Remove, Repeat, Replace, Show
-from xstreamcast.model.fragment import FragmentReader, read_stream
 from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.serve.channel import Channel, Incoming, Taken
 from xstreamcast.serve.record import Entry
+from xstreamcast.wire.fragment import FragmentReader, read_stream
 
 checked = settings(max_examples=50, derandomize=True, deadline=None)
 

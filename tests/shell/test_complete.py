@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from xstreamcast.cast.infer import infer_structure, structure_of_beginning
+from xstreamcast.cli.shell.at_hand import AtHand, look_at
+from xstreamcast.cli.shell.complete import completions
 from xstreamcast.lang.unfinished import unfinished
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.shell.at_hand import AtHand, look_at
-from xstreamcast.shell.complete import completions
 
 SHOP = parse_structure(
     '<structure><tag id="1" name="shop"><tag id="2" name="book"><tag id="3" name="title"/><tag id="4" name="price"/>'

@@ -150,7 +150,7 @@ def test_an_error_is_shown_with_its_place_in_colour(here: Path) -> None:
 
 
 def test_a_plan_is_explained(shell: Terminal) -> None:
-    assert "one pass; state: one book at a time" in answer(shell, ".explain for $b in //book return $b/title")
+    assert "Kept at any moment: one book at a time." in answer(shell, ".explain for $b in //book return $b/title")
 
 
 def test_a_stream_is_watched_live_until_it_ends(shell: Terminal) -> None:

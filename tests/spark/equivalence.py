@@ -38,11 +38,11 @@ from streaming_queries import Streaming
 from test_papers import PAPERS, sources, streams_of
 
 from xstreamcast.model.change import Change
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import Structure
 from xstreamcast.run.query import query as ask
 from xstreamcast.spark.failures import own_errors
 from xstreamcast.spark.rest.at_rest import prepare
+from xstreamcast.wire.fragment import read_stream
 
 PAPER = {path.stem: path.read_text(encoding="utf-8") for path in sorted(PAPERS.glob("*.xq"))}
 """The papers' queries, by name."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from xstreamcast.model.change import Change
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import Structure, write_structure
 from xstreamcast.spark.motion import state
 from xstreamcast.spark.motion.association_buckets import Combined, bucket_job, gathered, gathering_job, route
@@ -15,6 +14,7 @@ from xstreamcast.spark.motion.association_spread import Spread
 from xstreamcast.spark.motion.brought import Brought, Row
 from xstreamcast.spark.motion.replica import Job
 from xstreamcast.spark.motion.state_log import row_of
+from xstreamcast.wire.fragment import read_stream
 
 
 def advance(job: Job, store: Any, rows: list[Row]) -> Iterator[Row]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from xstreamcast.model.change import Change
-from xstreamcast.model.fragment import FragmentWriter, encode_change, read_stream
 from xstreamcast.model.structure import Structure, parse_structure, write_structure
+from xstreamcast.wire.fragment import FragmentWriter, encode_change, read_stream
 
 MAXED_OUT = """for $a in stream("credit")//account
 where sum($a/transaction?[2003-11-01,2003-12-01][status = "charged"]/amount) >= $a/creditLimit?[now]

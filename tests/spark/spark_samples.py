@@ -10,9 +10,9 @@ from typing import Any
 
 from xstreamcast.model.change import ROW, Change, to_row
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import FragmentReader
 from xstreamcast.model.structure import write_structure
 from xstreamcast.scan.encoding import plain_xml, source_name
+from xstreamcast.wire.fragment import FragmentReader
 
 Row = tuple[Any, ...]
 

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 from spark_samples import MALFORMED, Row, embedded_rows, spark_rows
 
 from xstreamcast.model.change import ROW, Fill, from_row
-from xstreamcast.model.fragment import FragmentWriter
+from xstreamcast.wire.fragment import FragmentWriter
 
 pytestmark = pytest.mark.spark
 

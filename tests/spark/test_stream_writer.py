@@ -13,10 +13,10 @@ from test_stream_air import CHANGES, STRUCTURE, broadcasting
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Change, to_row
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import write_structure
 from xstreamcast.serve.client import parse_address, read
 from xstreamcast.spark.motion.stream_writer import OPTIONS, writer_of
+from xstreamcast.wire.fragment import read_stream
 
 FILES = 3
 

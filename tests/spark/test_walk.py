@@ -95,7 +95,7 @@ def test_any_cutting_of_any_stream_gives_the_rows_of_the_reader(
 
 def test_a_stream_in_the_writers_own_spelling_is_walked_over_in_plain_runs(tmp_path: Path) -> None:
     from xstreamcast.generate.credit import GENERATOR
-    from xstreamcast.model.fragment import FragmentWriter
+    from xstreamcast.wire.fragment import FragmentWriter
 
     path = tmp_path / "credit.xml"
     with path.open("wb") as file:

@@ -1,4 +1,14 @@
-"""Casting: documents into fragment streams and back (DBPL'03 §2, SIGMOD'04 §4–5)."""
+"""Casting: documents into fragment streams and back (DBPL'03 §2, SIGMOD'04 §4–5).
+
+In comes a document and a tag structure, out come fillers and holes; or in come changes, and out comes the document that
+they describe, T(γ). Read in this order:
+
+* out: :mod:`.infer` (a structure from documents), :mod:`.fragmenter`, :mod:`.cutting` and :mod:`.window` (of a document
+  that is scanned), :mod:`.order` (in which order fragments are sent)
+* in: :mod:`.reader`, :mod:`.batch_reader`, :mod:`.batches`, :mod:`.automata` and :mod:`.columns` (a wire stream by the
+  kernel, many changes at a time)
+* what is known: :mod:`.region`, :mod:`.regions` (T1), :mod:`.contents` (where contents lie), :mod:`.materialise` (T2)
+"""
 
 from __future__ import annotations
 
@@ -16,10 +26,10 @@ from xstreamcast.cast.materialise import Materialiser, View, materialise
 from xstreamcast.cast.order import ORDERS, Order, in_order, with_repeats, write_records
 from xstreamcast.errors import error
 from xstreamcast.model.change import Eos
-from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import Structure
 from xstreamcast.scan.encoding import Source, open_input, read_chunks, source_name
 from xstreamcast.scan.given import Given, readable
+from xstreamcast.wire.fragment import FragmentWriter
 
 __all__ = ["ORDERS", "Materialiser", "Order", "View", "fragment", "infer_structure", "materialise"]
 
@@ -95,5 +105,5 @@ class _Copy(io.BufferedReader):
 
     @property
     def name(self) -> str:
-        """What it is a copy of."""
+        """The document that it is a copy of."""
         return self._name

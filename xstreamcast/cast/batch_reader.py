@@ -2,7 +2,7 @@
 
 The kernel scans the stream once. Whatever is out of the ordinary (a structure, updates within a content, other
 namespaces, the bare form, and all that is malformed) is read by the exact reader of
-:mod:`xstreamcast.model.fragment`, element by element, and the kernel goes on behind it: the two together give the
+:mod:`xstreamcast.wire.fragment`, element by element, and the kernel goes on behind it: the two together give the
 arrivals that the exact reader alone would give.
 """
 
@@ -43,15 +43,15 @@ from xstreamcast.cast.columns import (
 from xstreamcast.cast.window import Window
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.model.change import ROOT, ContentChange, Eos
-from xstreamcast.model.fragment import Arrival, FragmentReader, ReaderState, cut_short
-from xstreamcast.model.framing import FRAGMENT_LIMIT, Frame
 from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.structure import Structure
 from xstreamcast.model.time import parse_instant
+from xstreamcast.native.vector import Bytes, Table
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.layout import LEVEL_WORDS, NAME, RECORD, ROW, SCOPE, STATE, UNKNOWN
 from xstreamcast.scan.scanner import TableScanner
-from xstreamcast.scan.vector import Bytes, Table
+from xstreamcast.wire.fragment import Arrival, FragmentReader, ReaderState, cut_short
+from xstreamcast.wire.framing import FRAGMENT_LIMIT, Frame
 
 _ROWS: Final = 1 << 16
 _PIECE: Final = 1 << 16
@@ -177,7 +177,7 @@ class BatchReader:
         self.over = True
 
     def ahead(self) -> Iterator[bytes]:
-        """What follows, from the state's offset on; it stays in the window until it has been read."""
+        """The input from the state's offset on; it stays in the window until it has been read."""
         window = self.window
         at = self.state.offset
         while True:
@@ -252,7 +252,7 @@ class BatchReader:
         return not self.rebound
 
     def stretches(self, scanner: _StreamScanner, rows: Any) -> Generator[FragmentBatch | list[Arrival], None, bool]:
-        """What the rows of a scan stand for; whether the scan may go on behind them."""
+        """The changes that the rows of a scan stand for; whether the scan may go on behind them."""
         window = self.window
         first = 0
         while first < len(rows):

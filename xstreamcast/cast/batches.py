@@ -37,11 +37,11 @@ from xstreamcast.cast.columns import (
 )
 from xstreamcast.errors import Place
 from xstreamcast.model.change import Change, ContentChange, Fill, Repeat
-from xstreamcast.model.content import Opened
-from xstreamcast.model.fragment import Arrival
 from xstreamcast.model.time import START as BEGINNING
 from xstreamcast.model.time import Instant
-from xstreamcast.scan.vector import Bytes, Longs, Table
+from xstreamcast.native.vector import Bytes, Longs, Table
+from xstreamcast.wire.content import Opened
+from xstreamcast.wire.fragment import Arrival
 
 _SENDS: Final = [KINDS.index(Fill), KINDS.index(Repeat)]
 

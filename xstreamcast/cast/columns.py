@@ -1,6 +1,6 @@
 """Rows of a scanned wire stream → columns of changes: one compiled pass, no Python per fragment.
 
-What the pass does not vouch for it stops at: the exact reader (:mod:`xstreamcast.model.fragment`) takes that element.
+What the pass does not vouch for it stops at: the exact reader (:mod:`xstreamcast.wire.fragment`) takes that element.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 
 from xstreamcast.cast.automata import CARRIERS, CHANGE, FIELD, FOREIGN, HOLE, HOLE_FIELD, INLINE, TOP
 from xstreamcast.native.kernel import I64, U8, Flags, I64x2, inner, kernel
+from xstreamcast.native.vector import at8, at64, base
 from xstreamcast.scan.layout import (
     FLAG_BITS,
     R_END,
@@ -23,7 +24,6 @@ from xstreamcast.scan.layout import (
     ROW_WORDS,
 )
 from xstreamcast.scan.token import find_byte
-from xstreamcast.scan.vector import at8, at64, base
 
 NONE: Final = -1
 NO_TIME: Final = -(2**63) + 1

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Final
 
 from xstreamcast.cast.region import Filling, OnDisk
-from xstreamcast.model.content import Content, Opened, parse_content
+from xstreamcast.wire.content import Content, Opened, parse_content
 
 MEMORY_BUDGET: Final = 256 << 20
 """Bytes of content that are kept in memory, unless another budget is given."""

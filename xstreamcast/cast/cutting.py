@@ -15,8 +15,8 @@ import numpy as np
 from xstreamcast.cast.columns import NO_TIME
 from xstreamcast.model.time import NOW
 from xstreamcast.native.kernel import I64, U8, I64x2, inner, kernel
+from xstreamcast.native.vector import Bytes, Longs, at8, base, copy32, put8
 from xstreamcast.scan.token import find_name
-from xstreamcast.scan.vector import Bytes, Longs, at8, base, copy32, put8
 
 # A slot. LAST_…: the timed child that ended last, if no other fragment was cut out since.
 (

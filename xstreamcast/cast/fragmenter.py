@@ -26,10 +26,10 @@ from xstreamcast.cast.order import Block, Record, unpacked
 from xstreamcast.cast.window import Window, window_of
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.model.change import ROOT
-from xstreamcast.model.content import ATTRIBUTE, START_TAG, attribute_text, declarations, declares, stream_prefix
 from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.structure import Structure
 from xstreamcast.model.time import NOW, Instant, parse_instant
+from xstreamcast.native.vector import Bytes
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.encoding import Source
 from xstreamcast.scan.layout import (
@@ -48,7 +48,7 @@ from xstreamcast.scan.layout import (
 )
 from xstreamcast.scan.scanner import TableScanner
 from xstreamcast.scan.tables import DOCUMENT_STATE
-from xstreamcast.scan.vector import Bytes
+from xstreamcast.wire.content import ATTRIBUTE, START_TAG, attribute_text, declarations, declares, stream_prefix
 
 SPILL: Final = 1 << 20
 """A fragment's content beyond so many bytes waits on disk for its end."""
@@ -274,7 +274,7 @@ class Fragmenter:
         return made
 
     def hand_over(self, slots: Any, out: Bytes) -> None:
-        """What the part adds to the fragments that began before it, or do not end in it."""
+        """The additions of the part to the fragments that began before it, or do not end in it."""
         before = len(self.open)
         for k, opened in enumerate(self.open):
             opened.slot = slots[k]

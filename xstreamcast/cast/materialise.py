@@ -22,15 +22,15 @@ from xstreamcast.cast.reader import read_batches
 from xstreamcast.cast.regions import Filling, Region, Regions, Report
 from xstreamcast.errors import error
 from xstreamcast.model.change import ROOT
-from xstreamcast.model.content import Hole, Mutable, Opened, Piece, TopTag, declarations, without_lifespan
 from xstreamcast.model.depth import deepest, too_deep
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.findings import Findings
-from xstreamcast.model.fragment import Arrival
-from xstreamcast.model.framing import FRAGMENT_LIMIT
 from xstreamcast.model.structure import Structure
 from xstreamcast.model.time import NOW, Instant, Interval, format_instant
 from xstreamcast.scan.given import Given
+from xstreamcast.wire.content import Hole, Mutable, Opened, Piece, TopTag, declarations, without_lifespan
+from xstreamcast.wire.fragment import Arrival
+from xstreamcast.wire.framing import FRAGMENT_LIMIT
 
 Scope = Mapping[str, str]
 
@@ -267,7 +267,7 @@ class _Splice:
             self.report(Diagnostic(code, "warning", message, holder.place))
 
     def unheld(self, report: Report) -> None:
-        """What has been sent but hangs on no hole of the document, seen or unseen, nor belongs to another one."""
+        """Warns of regions that hang on no hole of the document, seen or unseen, nor belong to another one."""
         if all(doc == self.doc and number in self.met for doc, number in self.regions.table):
             return
         held, others = self.held(), set(self.regions.documents()) - {self.doc}

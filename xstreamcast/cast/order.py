@@ -221,7 +221,7 @@ def with_repeats(records: Iterable[Record], probability: float, rng: random.Rand
 
 
 def write_records(records: Iterable[Record], out: BinaryIO, prefix: str = "stream") -> int:
-    """Records in their wire form (``model.fragment.wire_tags``); how many there were."""
+    """Records in their wire form (``wire.fragment.wire_tags``); how many there were."""
     names = [f"{prefix}:{name}".encode() for name in ("filler", "repeat", "remove")]
     ready: list[bytes] = []
     size = count = 0

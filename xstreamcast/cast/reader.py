@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.model.change import Eos
-from xstreamcast.model.fragment import Arrival, FragmentReader, cut_short, read_folder
-from xstreamcast.model.framing import FRAGMENT_LIMIT
 from xstreamcast.model.structure import Structure
 from xstreamcast.scan.encoding import plain_xml, source_name
 from xstreamcast.scan.given import Given, stream_of
+from xstreamcast.wire.fragment import Arrival, FragmentReader, cut_short, read_folder
+from xstreamcast.wire.framing import FRAGMENT_LIMIT
 
 if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch
@@ -36,7 +36,7 @@ def read_batches(
     limit: int = FRAGMENT_LIMIT,
     kernel_from: int = KERNEL_FROM,
 ) -> Iterator[FragmentBatch | Arrival]:
-    """What a stream brings, in order: changes in batches; structures, diagnostics and odd changes one by one.
+    """The arrivals of a stream, in order: changes in batches; structures, diagnostics and odd changes one by one.
 
     A batch holds what was there to read; of a pipe, what has come so far. ``structure``: the one known beforehand.
     A folder is read file by file, as it is now.

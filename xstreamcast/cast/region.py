@@ -1,4 +1,4 @@
-"""What is known of a region: its fillings, untimed, versions and events, and which of them are seen at a time."""
+"""A region: its fillings, untimed, versions and events, and which of them are seen at a time."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import Place
-from xstreamcast.model.content import Content, Opened
 from xstreamcast.model.time import NOW, Instant, Interval, event_lifespan, version_lifespan
+from xstreamcast.wire.content import Content, Opened
 
 if TYPE_CHECKING:
     from xstreamcast.model.tree import Tree
@@ -79,7 +79,7 @@ _NO_EVENTS: Final[dict[tuple[int | None, Instant, int, bytes], Filling]] = {}
 
 @dataclass(slots=True)
 class Region:
-    """What is known of one region. Content, visibility and freezing each follow the versions on their own."""
+    """One region. Content, visibility and freezing each follow the versions on their own."""
 
     id: int
     current: Filling | None = None

@@ -32,11 +32,11 @@ from xstreamcast.model.change import (
     Replace,
     Show,
 )
-from xstreamcast.model.content import Content, Mutable, Opened, parse_content
 from xstreamcast.model.diagnostic import Diagnostic, Severity, excerpt
 from xstreamcast.model.garbage import not_collecting
 from xstreamcast.model.structure import UNNAMED, Structure, Tag
 from xstreamcast.model.time import START, Instant
+from xstreamcast.wire.content import Content, Mutable, Opened, parse_content
 
 if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch
@@ -109,7 +109,7 @@ class Regions(Contents):
             self.diagnose(fault.code, "quarantine", fault.message, fault.place or place, change)
 
     def follows_waiting(self, change: Change) -> bool:
-        """What needs no structure itself waits behind what does, if it speaks of the same region."""
+        """A change that needs no structure itself waits behind one of the same region that does."""
         regions = {change.region, getattr(change, "target", None)} if self.awaited else ()
         return not isinstance(change, Eos) and any((change.doc, region) in self.awaited for region in regions)
 

@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 
+from xstreamcast.native.vector import Bytes
 from xstreamcast.scan.encoding import Source, has_internal_subset, plain_xml
 from xstreamcast.scan.reader import mapped, plain_start
 from xstreamcast.scan.scanner import STEP, TableScanner
-from xstreamcast.scan.vector import Bytes
 
 _PART: Final = 1 << 20
 

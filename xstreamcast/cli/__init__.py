@@ -1,4 +1,17 @@
-"""``xcast``: one command per file. Commands import what they need when they run, so that starting costs little."""
+"""``xcast``: one command per file. Commands import what they need when they run, so that starting costs little.
+
+In come the words of a command line; :mod:`.options` reads them as the command's function declares them, and out go
+answers on standard output, findings on standard error, an exit code. The commands:
+
+* documents and streams: :mod:`.structure`, :mod:`.fragment`, :mod:`.materialise`, :mod:`.feed`, :mod:`.generate`
+* queries: :mod:`.query` (with :mod:`.query_spark`, :mod:`.query_table`), :mod:`.watch` (with :mod:`.watch_spark`,
+  :mod:`.watch_warnings`, :mod:`.tables`, :mod:`.lateness`), :mod:`.explain`, :mod:`.translate`, :mod:`.parse`,
+  :mod:`.shell`
+* servers: :mod:`.serve` and :mod:`.console` (:mod:`.serving` is what they share), :mod:`.listen`
+* :mod:`.demo` (:mod:`.demo_bank`, :mod:`.demo_processes`, :mod:`.demo_show`), :mod:`.examples`, :mod:`.completion`
+
+What they share: :mod:`.help`, :mod:`.files`, :mod:`.terminal`, :mod:`.progress`, :mod:`.interrupts`, :mod:`.own_spark`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +21,7 @@ from collections.abc import Callable
 from errno import EDQUOT, ENOSPC
 from functools import partial
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 COMMANDS: Final[tuple[str, ...]] = (
     "structure", "fragment", "materialise", "feed", "generate", "query", "watch", "serve", "listen", "console",
@@ -89,8 +102,8 @@ def _interrupted() -> None:
     sys.exit(130)
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """The entry point of ``xcast``.
+def main(arguments: list[str] | None = None, at_start: Callable[..., NoReturn] | None = None) -> None:
+    """The entry point of ``xcast``; ``at_start``: what Ctrl-C does until a command begins.
 
     Exit codes: 0 done, 1 an error in the input, 2 a wrong call, 130 interrupted, 143 ended by kill.
     """
@@ -105,7 +118,7 @@ def main(arguments: list[str] | None = None) -> None:
     if arguments is None:
         # By default Python looks for garbage at every 700 objects more: while modules are imported, there is none.
         gc.set_threshold(50_000, *gc.get_threshold()[1:])
-    with interruptible(last=arguments is None):
+    with interruptible(last=arguments is None, at_start=at_start):
         from xstreamcast.errors import XStreamError
 
         try:

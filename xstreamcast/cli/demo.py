@@ -221,8 +221,8 @@ def strike(running: Running, show: Show, children: tuple[Child, ...]) -> None:
 def from_scratch(address: str, count: int) -> str:
     """The alerts on the document that the first changes of a server's log describe."""
     import xstreamcast
-    from xstreamcast.model.fragment import FragmentWriter
     from xstreamcast.serve.client import parse_address, read
+    from xstreamcast.wire.fragment import FragmentWriter
 
     log = BytesIO()
     writer = FragmentWriter(log)

@@ -27,6 +27,10 @@ def explain_command(
     emit: Annotated[
         str, Option(metavar="MODE", help="How a query over streams is followed: eager, certain or optimistic.")
     ] = "eager",
+    why: Annotated[
+        bool, Option("--why", help="Also the stream data-flow graph, and the theorems that decide over it.")
+    ] = False,
+    json: Annotated[bool, Option("--json", help="Print the same facts as JSON, for programs.")] = False,
     dot: Annotated[bool, Option("--dot", help="Print the stream data-flow graph for Graphviz instead.")] = False,
     svg: Annotated[bool, Option("--svg", help="Print the operators as a picture (SVG) instead.")] = False,
     engine: Annotated[
@@ -39,8 +43,9 @@ def explain_command(
 ) -> None:
     """Say how a query will be run: in how many passes, what is kept at any moment, and what blocks.
 
-    First the verdict. Then the operators, each with its class (pipeline, progressive, blocking), what it keeps and how
-    its output changes; what each scan keeps and tests; the stream data-flow graph and the theorems that decide.
+    First in sentences. Then what blocks; the operators, each with its class (pipeline, progressive, blocking), what it
+    keeps and how its output changes; what each scan keeps and tests; what a change of a stream costs. With --why also
+    the verdict's reasons: the theorems of VLDB'05, and the graph that they are about.
 
     Examples:
 
@@ -49,6 +54,8 @@ def explain_command(
       xcast explain -f report.xq --structure auction.tags
 
       xcast explain -f report.xq --engine spark --context auction.xml.gz
+
+      xcast explain -f report.xq --json | jq .operators
 
       xcast explain -f report.xq --svg > report.svg
 
@@ -69,8 +76,12 @@ def explain_command(
         raise WrongCall("--engine is one of embedded, spark")
     if context and engine != "spark":
         raise WrongCall("--context belongs to --engine spark")
-    if dot and svg:
-        raise WrongCall("--dot and --svg are two pictures: give one of them")
+    if dot + svg + json > 1:
+        raise WrongCall("--dot, --svg and --json are printed instead of the text: give one of them")
+    if why and (dot or svg or json):
+        raise WrongCall("--why belongs to the text; --json has the theorems in any case")
+    if json and engine == "spark":
+        raise WrongCall("--json tells what both engines share; the stages of --engine spark are text")
     text = read_query(file) if file is not None else query or ""
     explanation = explain(
         text,
@@ -83,7 +94,14 @@ def explain_command(
     )
     for warning in explanation.warnings:
         print(f"xcast: warning: {warning}", file=sys.stderr)
+    if json:
+        from json import dumps
+
+        print(dumps(explanation.facts(), ensure_ascii=False, indent=2))
+        return
     print(explanation.dot() if dot else explanation.svg() if svg else explanation)
+    if why:
+        print(f"\n{explanation.why()}")
     if engine == "spark" and not (dot or svg):
         from xstreamcast.spark.stages import stage_lines
 

@@ -22,8 +22,8 @@ from xstreamcast.errors import Place, XStreamError, error, missing_file
 if TYPE_CHECKING:
     from xstreamcast.feeds import Feed
     from xstreamcast.model.change import Change
-    from xstreamcast.model.fragment import FragmentWriter
     from xstreamcast.model.structure import Structure
+    from xstreamcast.wire.fragment import FragmentWriter
 
 _WAITING: Final = 1 << 24
 """Bytes of a document's changes that wait in memory; more of them wait on disk."""
@@ -181,7 +181,7 @@ class _Copy(str):
 
 
 def _polled(feed: Feed, urls: list[str], seconds: float, until_idle: float | None) -> Iterator[str]:
-    """What URLs lead to, each time that it is another; what cannot be had is told, and asked for again."""
+    """The documents of URLs, each time that one is another; one that cannot be had is told, and asked for again."""
     from xstreamcast.model.diagnostic import Diagnostic
     from xstreamcast.scan.web import fetch
 
@@ -226,10 +226,10 @@ class _Telling(Protocol):
         """Who writes the changes of a document."""
 
     def publish(self) -> None:
-        """What was written counts."""
+        """The rows that were written count."""
 
     def discard(self) -> None:
-        """What was written since does not count."""
+        """The rows that were written since do not count."""
 
 
 def _tell(feed: Feed, documents: Iterator[str], telling: _Telling, ends: bool, follow: bool) -> None:
@@ -244,7 +244,7 @@ def _tell(feed: Feed, documents: Iterator[str], telling: _Telling, ends: bool, f
 
 
 def _changes(feed: Feed, document: str, telling: _Telling, follow: bool) -> Iterator[Structure | Change]:
-    """What a document changes. One that cannot be read is put aside, with its place, where others are waited for."""
+    """The changes of a document. One that cannot be read is put aside, with its place, where others are waited for."""
     from xstreamcast.model.diagnostic import Diagnostic
 
     try:
@@ -263,7 +263,7 @@ class _Flowing:
     """A stream in one piece, to a file or a pipe. Where it goes on, it gets a document when all of it was read."""
 
     def __init__(self, file: BinaryIO, structure: Structure | None, ends: bool) -> None:
-        from xstreamcast.model.fragment import FragmentWriter
+        from xstreamcast.wire.fragment import FragmentWriter
 
         self.file = file
         self.open_writer = FragmentWriter(file, structure)
@@ -312,7 +312,7 @@ class _GrowingFolder:
     def writer(self) -> FragmentWriter:
         """Who writes the next file."""
         from xstreamcast.cli.terminal import output
-        from xstreamcast.model.fragment import FragmentWriter
+        from xstreamcast.wire.fragment import FragmentWriter
 
         if self.open_writer is None:
             file = output(self.folder / f"{self.number + 1:010}.xml")
@@ -328,7 +328,7 @@ class _GrowingFolder:
             self.open_writer = self.file = None
 
     def discard(self) -> None:
-        """What is not whole is not there."""
+        """A file that is not whole is not there."""
         if self.file is not None:
             self.file.__exit__(GeneratorExit, GeneratorExit(), None)
             self.open_writer = self.file = None
@@ -346,7 +346,7 @@ def _write(writer: _Writer, item: Structure | Change) -> None:
 
 
 def _told(document: str, counts: Counter[str], follow: bool) -> None:
-    """What a document brought, where somebody looks, or reads a log."""
+    """Tells how much a document brought, where somebody looks, or reads a log."""
     if follow or sys.stderr.isatty():
         words = ("new", "changed", "removed", "same", "aside")
         told = ", ".join(f"{counts[word]:,} {word}" for word in words if counts[word])

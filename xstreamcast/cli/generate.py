@@ -78,7 +78,7 @@ def generate_command(
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """What to write: a generator and its arguments."""
+    """The order to write: a generator and its arguments."""
 
     made: Generator
     factor: float
@@ -164,8 +164,8 @@ def _is_folder(made: Generator, out: str) -> bool:
 def _write_file(job: _Job, out: str) -> None:
     """The document, or the only stream: its structure, then change after change."""
     from xstreamcast.cli.terminal import output
-    from xstreamcast.model.fragment import FragmentWriter
     from xstreamcast.model.structure import parse_structure
+    from xstreamcast.wire.fragment import FragmentWriter
 
     opened: AbstractContextManager[BinaryIO] = output(out) if job.rate is None or out == "-" else _followed(Path(out))
     with opened as file:
@@ -218,8 +218,8 @@ def _write_context(job: _Job, folder: Path) -> None:
 
 def _write_folder(job: _Job, folder: Path) -> None:
     from xstreamcast.cli.terminal import output
-    from xstreamcast.model.fragment import FragmentWriter
     from xstreamcast.model.structure import parse_structure
+    from xstreamcast.wire.fragment import FragmentWriter
 
     _write_context(job, folder)
     with ExitStack() as stack:
@@ -252,10 +252,10 @@ class _GrowingDirectory:
         self.changes.append(change)
 
     def publish(self) -> None:
-        """What has been gathered becomes a file."""
+        """The gathered changes become a file."""
         from xstreamcast.cli.terminal import output
-        from xstreamcast.model.fragment import FragmentWriter
         from xstreamcast.model.structure import parse_structure
+        from xstreamcast.wire.fragment import FragmentWriter
 
         if not self.changes and self.structure is None:
             return

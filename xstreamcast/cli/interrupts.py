@@ -1,4 +1,4 @@
-"""What ends a command at any moment: Ctrl-C, kill, a terminal that is closed.
+"""The signals that end a command at any moment: Ctrl-C, kill, a terminal that is closed.
 
 Python raises what a signal's handler raises between any two steps of the main thread, also where nobody can do right
 with it. So a signal
@@ -18,14 +18,12 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
-from typing import Any, Final, TypeVar
-
-from xstreamcast.start import stop
+from typing import Any, Final, NoReturn, TypeVar
 
 T = TypeVar("T")
 
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""What ends a command, and may be told it at any time."""
+"""The signals that end a command, and may come at any time."""
 _LATER: Final = 0.001
 """Seconds after which a signal that could not be taken when it came is tried again: not much can be done meanwhile."""
 _IMPORTING: Final = "<frozen importlib._bootstrap>"
@@ -92,15 +90,16 @@ def _drop(found: Any) -> bool:
 
 
 @contextmanager
-def interruptible(*, last: bool = False) -> Iterator[None]:
+def interruptible(*, last: bool = False, at_start: Callable[..., NoReturn] | None = None) -> Iterator[None]:
     """Signals raise what ends a command: Ctrl-C KeyboardInterrupt, the others SystemExit; those ignored stay so.
 
-    ``last``: nothing comes after it, and Ctrl-C comes too late.
+    ``last``: nothing comes after it, and Ctrl-C comes too late. ``at_start``: what Ctrl-C did until now, while the
+    modules of the command were read in.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    usual = (signal.SIG_DFL, signal.default_int_handler, stop)
+    usual = (signal.SIG_DFL, signal.default_int_handler, at_start)
     before = {number: handler for number in ENDING if (handler := signal.getsignal(number)) in usual}
     if not before:  # it is so already
         yield
@@ -175,7 +174,7 @@ class released:
 
 
 def overdue() -> None:
-    """What was to be taken later is taken now: a command is at its end, and there will be no later."""
+    """The signals that were to be taken later are taken now: a command is at its end, and there will be no later."""
     if _pending.later:
         first = _pending.later[0]
         _pending.later.clear()
@@ -211,7 +210,7 @@ def settle() -> None:
 
 @contextmanager
 def kept(make: Callable[[], T], undo: Callable[[T], object]) -> Iterator[T]:
-    """What somebody makes, for a block; it is undone afterwards, whatever ends the block and whenever."""
+    """A value made for a block; it is undone afterwards, whatever ends the block and whenever."""
     with held():
         made = make()
         undone = Owed(partial(undo, made))

@@ -175,7 +175,7 @@ class _Store:
 
     def write(self, heard: Heard, most: int | None) -> int:
         """Print or store what is new; how many changes it was."""
-        from xstreamcast.model.fragment import FragmentReader
+        from xstreamcast.wire.fragment import FragmentReader
 
         lines: list[bytes] = []
         changes = 0

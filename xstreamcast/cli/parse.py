@@ -31,7 +31,7 @@ def parse_command(
     from xstreamcast.lang.files import read_query
     from xstreamcast.lang.outline import outline
     from xstreamcast.lang.printer import to_xquery
-    from xstreamcast.run.query import warning_texts
+    from xstreamcast.lang.warning_texts import warning_texts
 
     if (query is None) == (file is None):
         raise WrongCall("give either a query or a file with one: -f FILE")

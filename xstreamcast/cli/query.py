@@ -66,7 +66,7 @@ def _source(name: str, allow_http: bool = False) -> Any:
     if path.is_dir():
         raise error("XSC0006", "it is a folder", Place(name), "name a file in it")
     if not path.exists() and not is_member(path):
-        from xstreamcast.model.parse import no_document
+        from xstreamcast.scan.parse import no_document
 
         raise no_document(name, "a query comes first, then the file it looks at")
     return path

@@ -125,14 +125,14 @@ class FeedTable:
                 self._write()
 
     def publish(self) -> None:
-        """What was written counts."""
+        """The rows that were written count."""
         if self._open is not None:
             self._write()
             opened, self._open = self._open, None
             opened.__exit__(None, None, None)
 
     def discard(self) -> None:
-        """What was written since does not count."""
+        """The rows that were written since do not count."""
         self._waiting = []
         if self._open is not None:
             opened, self._open = self._open, None
@@ -163,10 +163,10 @@ def feed_table(
     feed: Feed, about: str, url: str, columns: str | None, key: Sequence[str], keep_removed: bool
 ) -> FeedTable:
     """The table of a feed."""
+    from xstreamcast.run.tabled import contents_of
     from xstreamcast.tables.answer_table import AnswerTable
-    from xstreamcast.tables.contents import Contents
 
-    contents = Contents(columns, namespaces=feed.namespaces)
+    contents = contents_of(columns, namespaces=feed.namespaces)
     keys = [name.strip() for each in key for name in each.split(",")]
     table = AnswerTable(
         url, declared=contents.declared, key=keys, removed="mark" if keep_removed else "delete",

@@ -42,11 +42,11 @@ def translate_command(
 
     from xstreamcast.cli.files import read_structure
     from xstreamcast.cli.terminal import output
+    from xstreamcast.functions.registry import known_function
     from xstreamcast.lang.files import read_query
     from xstreamcast.lang.link import parse
+    from xstreamcast.lang.warning_texts import warning_texts
     from xstreamcast.plan.translate.program import STRATEGIES, brought_structures, translate_module
-    from xstreamcast.run.library import known_function
-    from xstreamcast.run.query import warning_texts
 
     if (query is None) == (file is None):
         raise WrongCall("give either a query or a file with one: -f FILE")

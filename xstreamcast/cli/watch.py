@@ -19,13 +19,13 @@ from xstreamcast.serve import SCHEME
 
 if TYPE_CHECKING:
     from xstreamcast.cli.watch_warnings import Warned
-    from xstreamcast.model.fragment import FragmentWriter
     from xstreamcast.model.structure import Structure
     from xstreamcast.run.continuous.arrive.inflow import Inflow
     from xstreamcast.run.continuous.display.live_view import LiveView
     from xstreamcast.run.continuous.display.shelf import Emitted
     from xstreamcast.run.continuous.query import ContinuousQuery
     from xstreamcast.serve.reception import Reception
+    from xstreamcast.wire.fragment import FragmentWriter
 
 FORMATS: Final = ("live", "changes", "json", "xml")
 ENGINES: Final = ("embedded", "spark")
@@ -245,7 +245,7 @@ def watch_command(
 
 
 def _waits(query: ContinuousQuery) -> str:
-    """What a query in a mode other than eager waits for."""
+    """A note on what a query in a mode other than eager waits for."""
     kept = "holds back what hangs on" if query.modes.emission == "certain" else "shows on trial what hangs on"
     return f"{kept} {query.waiting:,} open hole{'s' if query.waiting != 1 else ''}"
 
@@ -296,7 +296,7 @@ class Sink(Protocol):
         """A query has told changes: after ``n`` changes of the streams, so many seconds after the last of them."""
 
     def pause(self, arrived: int) -> None:
-        """What was to be told of some changes, or of a while in which none came, has been told."""
+        """All has been told of some changes, or of a while in which none came."""
 
     def close(self) -> None:
         """There will be nothing more."""
@@ -304,7 +304,7 @@ class Sink(Protocol):
 
 def _follow(inflow: Inflow, brought: Iterable[tuple[str, Any]], sinks: list[Sink], warned: Warned) -> None:
     from xstreamcast.model.change import Change
-    from xstreamcast.model.fragment import Arrival
+    from xstreamcast.wire.fragment import Arrival
 
     n = 0
     noted: set[int] = set()
@@ -378,7 +378,7 @@ class Wire:
     """The changes of one query as a stream on the wire."""
 
     def __init__(self, number: int, out: BinaryIO) -> None:
-        from xstreamcast.model.fragment import FragmentWriter
+        from xstreamcast.wire.fragment import FragmentWriter
 
         self.number = number
         self.out = out

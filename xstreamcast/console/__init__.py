@@ -7,6 +7,7 @@ is given the records of the logs. In the order of reading:
 * :mod:`~xstreamcast.console.history`   what an answer was at every moment, and what changed between two
 * :mod:`~xstreamcast.console.standing`  a query that goes on, in its process
 * :mod:`~xstreamcast.console.asking`    looking at a query's text, T at a moment, what changed in it
+* :mod:`~xstreamcast.console.completion`  what may stand at a place of a query that is being written
 * :mod:`~xstreamcast.console.counts`    how many items are on each arrow of the plan's picture
 * :mod:`~xstreamcast.console.confine`   what such a process may not do
 * :mod:`~xstreamcast.console.worker`    such a process

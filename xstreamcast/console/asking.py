@@ -1,4 +1,4 @@
-"""What is asked of a query's text, and of a stream's past: is it right, how will it run, what was T then.
+"""Questions about a query's text, and about a stream's past: is it right, how will it run, what was T then.
 
 T at a number of a stream's log is T(γ) of the records up to it. A reader of the past goes forwards record by record,
 and begins anew where it goes back.
@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from xstreamcast import Structure, XStreamError, explain, query
 from xstreamcast.cast.materialise import Materialiser
+from xstreamcast.console.completion import completions
 from xstreamcast.errors import Place
-from xstreamcast.lang.completion import completions
 from xstreamcast.lang.tokens import tokens
 from xstreamcast.model.change import Change, ContentChange
-from xstreamcast.model.fragment import FragmentReader
 from xstreamcast.model.time import START, format_instant
 from xstreamcast.plan.explain.picture import to_svg
 from xstreamcast.run.streams import streams_named
+from xstreamcast.wire.fragment import FragmentReader
 
 LETTERS: Final = 96 << 10
 """So much of a document is shown."""
@@ -46,8 +46,8 @@ def check(text: str, structures: dict[str, Structure]) -> dict[str, Any]:
         streams = list(streams_named(explanation.module))
         picture = to_svg(explanation, styled=False)
         made |= {
-            "verdict": explanation.verdict, "streams": streams, "svg": picture, "explanation": str(explanation),
-            "warnings": list(explanation.warnings),
+            "verdict": explanation.verdict, "streams": streams, "svg": picture,
+            "explanation": f"{explanation}\n\n{explanation.why()}", "warnings": list(explanation.warnings),
         }  # fmt: skip
     except XStreamError as fault:
         made["error"] = told(fault)
@@ -55,7 +55,7 @@ def check(text: str, structures: dict[str, Structure]) -> dict[str, Any]:
 
 
 def complete(text: str, at: int, structures: dict[str, Structure]) -> dict[str, Any]:
-    """What may stand at a place of a query."""
+    """The completions at a place of a query."""
     found = completions(text, at, structures)
     return {"from": found.start, "choices": [list(choice) for choice in found.choices]}
 

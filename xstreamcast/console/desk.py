@@ -22,6 +22,8 @@ from xstreamcast.console.rates import Rate
 from xstreamcast.errors import XStreamError, error
 
 if TYPE_CHECKING:
+    from aiohttp import web
+
     from xstreamcast.metrics import Exposition, Kind
     from xstreamcast.serve.channel import Channel
     from xstreamcast.serve.station import Station
@@ -37,15 +39,15 @@ _LOGGER: Final = logging.getLogger("xstreamcast.console")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What the page may ask of the server; sizes in bytes, times in seconds."""
+    """The limits of what the page may ask of the server; sizes in bytes, times in seconds."""
 
     queries: int = 8
     memory: int = 512 << 20
-    """What the process of a query may have."""
+    """The memory that the process of a query may have."""
     patience: float = 30.0
-    """What a query may take for some hundred records, or a look at the past."""
+    """The time that a query may take for some hundred records, or a look at the past."""
     checking: float = 5.0
-    """What may be taken to look at a text."""
+    """The time that a look at a text may take."""
     text: int = 64 << 10
     body: int = 256 << 10
     pages: int = 64
@@ -103,6 +105,12 @@ class Desk:
         for text in texts:
             if text not in known:
                 await self.add(text)
+
+    def routes(self) -> list[web.RouteDef]:
+        """Where the console answers, for the service of its station."""
+        from xstreamcast.console.routes import routes
+
+        return routes(self)
 
     async def stop(self) -> None:
         """Nothing goes on, and nobody is told any more."""
@@ -246,7 +254,7 @@ class Desk:
             return await self._ask("document", self.bounds.patience, stream=name)
 
     async def difference(self, name: str, one: int, other: int) -> dict[str, Any]:
-        """What changed in T between two numbers: its lines, and the changes of the log."""
+        """The difference of T between two numbers: its lines, and the changes of the log."""
         since, until = min(one, other), max(one, other)
         channel = self.channels[name]
         async with self._asking:

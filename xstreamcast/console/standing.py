@@ -16,10 +16,10 @@ from xstreamcast.console.counts import edge_counts
 from xstreamcast.console.history import History, Items
 from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import FragmentReader
 from xstreamcast.model.structure import Structure
 from xstreamcast.model.time import START, format_instant
 from xstreamcast.plan.modes.rewrite import Emission
+from xstreamcast.wire.fragment import FragmentReader
 
 SHOWN: Final = 1000
 """So many items of an answer are told; the others are counted."""
@@ -105,11 +105,11 @@ class Standing:
         return dict(islice(self.query.items(), SHOWN))
 
     def figures(self) -> dict[str, Any]:
-        """What is told of the query with every change."""
+        """The figures of the query that are told with every change."""
         return {"shown": self.query.shown, "told": self._told, "now": self._now(self.taken)}
 
     def state(self) -> dict[str, Any]:
-        """What it keeps, and the counts of its plan."""
+        """The sizes of its state, and the counts of its plan."""
         state = self.query.state()
         return {
             **state,
@@ -133,7 +133,7 @@ class Standing:
         return {"moment": moment, "streams": self._heads(moment), "now": self._now(moment), "items": items}
 
     def between(self, one: int, other: int) -> dict[str, Any]:
-        """What changed in the answer between two moments."""
+        """The difference of the answer between two moments."""
         found = self.history.between(one, other)
         return {
             "from": self._heads(min(one, other)),

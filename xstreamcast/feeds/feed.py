@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import islice
 from os import PathLike
@@ -95,7 +95,7 @@ class Feed:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was put aside, and documents without a record, with how many there were."""
+        """The records that were put aside, and documents without a record, with how many there were."""
         return self.report.texts()
 
     @property
@@ -111,6 +111,13 @@ class Feed:
     def begun(self) -> bool:
         """Whether something was read before."""
         return bool(self.known.get("documents"))
+
+    def documents_in(self, sources: Sequence[str], *, follow: bool, poll: float) -> Iterator[str | None]:
+        """The documents of files, folders and archives that have not been read yet; with ``follow``, also those that
+        appear there later, and None where nothing has for ``poll`` seconds."""
+        from xstreamcast.feeds.documents import documents
+
+        return documents(self, sources, follow, None, poll)
 
     def has_read(self, path: Path) -> bool:
         """Whether a file was read before, as it is."""
@@ -130,14 +137,14 @@ class Feed:
         return tags
 
     def structure(self) -> Structure | None:
-        """What was announced before: the beginning of a further stream of the same feed."""
+        """The structure that was announced before: the beginning of a further stream of the same feed."""
         text = self.known.get("structure")
         return parse_structure(text) if text else None
 
     def changes(
         self, document: Given, told: Callable[[], None] = lambda: None, name: str = ""
     ) -> Generator[Structure | Change, None, None]:
-        """What a document changes. When all of it has been taken, ``told`` is called, and then it is remembered.
+        """The changes of a document. When all of it has been taken, ``told`` is called, and then it is remembered.
 
         What cannot be read again is remembered as it comes, so that ``told`` is called for each part. Of a file that
         turns out not to be well-formed nothing is remembered: what came of it before the error is to be forgotten.
@@ -283,7 +290,7 @@ class Feed:
         return self.tags.only if known is None else known
 
     def _gone(self, seen: int) -> Iterator[Change]:
-        """What a whole document does not have."""
+        """The removals of records that a whole document does not have."""
         changes: list[Change] = []
         for key, _ in self.known.unseen(seen) if self.whole else ():
             self._removal(key, seen, changes)
@@ -317,7 +324,7 @@ def _lots(found: Iterator[Brought]) -> Iterator[list[Brought]]:
 
 
 def _as_they_come(found: Iterable[Brought]) -> Iterator[list[Brought]]:
-    """What a pipe brings: as much as is there, and never waiting for more."""
+    """The records of a pipe: as many as are there, and never waiting for more."""
     come: Queue[Brought | BaseException | None] = Queue(4 * _LOT)
 
     def read() -> None:

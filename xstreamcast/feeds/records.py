@@ -12,13 +12,13 @@ from xstreamcast.errors import Place
 from xstreamcast.feeds.paths import Gone, Steps, around_of, gone_of, parse_paths
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.diagnostic import Diagnostic, excerpt
-from xstreamcast.model.framing import Broken, Framer
 from xstreamcast.model.function import Array
-from xstreamcast.model.parse import root_name
 from xstreamcast.model.tree import Node
 from xstreamcast.run.inputs import Scanning
 from xstreamcast.run.stored import opened
 from xstreamcast.scan.encoding import Source, plain_xml, standard_input
+from xstreamcast.scan.parse import root_name
+from xstreamcast.wire.framing import Broken, Framer
 
 if TYPE_CHECKING:
     from xstreamcast.run.query import Query
@@ -44,7 +44,7 @@ class Removal:
 
 
 class Records:
-    """What is read of each document: ``text`` is the paths to its records, ``removed`` leads to what is gone."""
+    """The records and removals of documents: ``text`` is the paths to records, ``removed`` leads to what is gone."""
 
     def __init__(
         self,

@@ -9,9 +9,9 @@ from xstreamcast.functions.context import DynamicContext
 from xstreamcast.functions.registry import function
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.function import Map
-from xstreamcast.model.parse import parse, parse_forest
 from xstreamcast.model.serialise import Parameters, from_element, from_map, serialise
 from xstreamcast.model.tree import Node
+from xstreamcast.scan.parse import parse, parse_forest
 
 
 @function("fn:parse-xml", "xs:string?", "document-node()?", context=True)

@@ -23,7 +23,7 @@ from xstreamcast.functions.context import DynamicContext
 from xstreamcast.functions.topics import TOPICS
 from xstreamcast.model.atomic import Item, QName
 from xstreamcast.model.function import FunctionItem
-from xstreamcast.model.namespaces import ARRAY, FN, MAP, MATH, XS
+from xstreamcast.model.namespaces import PREFIXES, XS
 from xstreamcast.model.tree import ATTRIBUTE, COMMENT, DOCUMENT, ELEMENT, NAMESPACE, PI, TEXT
 from xstreamcast.model.types import (
     EMPTY,
@@ -38,7 +38,6 @@ from xstreamcast.model.types import (
     SequenceType,
 )
 
-PREFIXES: Final = {"fn": FN, "math": MATH, "map": MAP, "array": ARRAY, "xs": XS}
 _NAMESPACES: Final = {uri: prefix for prefix, uri in PREFIXES.items()}
 _KINDS: Final = {
     "node": None,
@@ -108,6 +107,11 @@ def function(
         return code
 
     return register
+
+
+def known_function(uri: str, local: str, arity: int) -> bool:
+    """Whether the library has a function."""
+    return lookup(uri, local, arity) is not None
 
 
 def lookup(uri: str, local: str, arity: int) -> FunctionEntry | None:

@@ -1,6 +1,11 @@
 """Generators: streams and documents of the papers' examples, at any size, in flat memory, the same for equal
 seeds.
 
+In come a name, a factor and a seed; out come changes, documents, structures. :mod:`.generator` says what one is,
+:mod:`.draw`, :mod:`.words` and :mod:`.prose` are what they draw from. DBPL'03: :mod:`.commodities`,
+:mod:`.currencies`; SIGMOD'04: :mod:`.credit`, :mod:`.packets`, :mod:`.radar`, :mod:`.traffic`; WebDB'05 and ICDE'08:
+:mod:`.stock`, :mod:`.dblp`; VLDB'05: :mod:`.items`, :mod:`.microscope`, :mod:`.satellite`; and :mod:`.xmark`.
+
 >>> credit = find("credit")
 >>> [stream for stream in credit.structures]
 ['credit']

@@ -19,10 +19,17 @@ xstreamcast.errors.XQueryNameError: XPST0008 query:1:25 the variable $y is not d
                           ^
   hint: in scope: $x
 
-The pieces: ``ast`` (the nodes), ``lexical``, ``types``, ``constructors``, ``xcql``, ``paths``, ``flwor``, ``parser``,
-``prolog`` (one class per layer of the grammar, each extending the one before), ``scope``, ``declare``, ``static``,
-``link`` (the static phase), ``walk`` (traversal), ``printer`` (trees and text again), ``structures`` (paths that can
-match nothing).
+Read in this order:
+
+* the nodes: :mod:`.ast`; :mod:`.walk` goes through them, :mod:`.printer` writes them as text again
+* the parser, one class per layer of the grammar, each extending the one before: :mod:`.lexical`, :mod:`.types`,
+  :mod:`.constructors`, :mod:`.primaries`, :mod:`.xcql`, :mod:`.paths`, :mod:`.flwor`, :mod:`.parser`, :mod:`.prolog`;
+  :mod:`.files` (queries in files)
+* the static phase: :mod:`.context` (what a prolog says), :mod:`.declare`, :mod:`.scope`, :mod:`.static`, :mod:`.link`
+* what can hardly be meant: :mod:`.structures` (paths that match nothing), :mod:`.name_check`, :mod:`.namespace_check`;
+  :mod:`.warning_texts` is how it is told
+* questions about expressions: :mod:`.clock` (the current time)
+* for people who write queries: :mod:`.words` and :mod:`.tokens` (colours), :mod:`.outline`, :mod:`.unfinished`
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Changes: the one language in which everything flows (a tree of regions, changed one region at a time).
 
 A *region* is the content of a hole; its content may hold further holes. Region 0 is the root. Three dialects are read
-into these types and written from them (see :mod:`xstreamcast.model.fragment` and ``docs/wire.md``):
+into these types and written from them (see :mod:`xstreamcast.wire.fragment` and ``docs/wire.md``):
 
 =========  ===========================  ======================  ======================================
 change     fragments (DBPL'03, XFrag)   update stream (XFlux)   temporal (XCQL)
@@ -37,11 +37,14 @@ from xstreamcast.errors import error
 from xstreamcast.model.time import Instant
 
 ROOT: Final = 0
+ANSWER: Final = 1
+ERROR: Final = 2
+"""In a stream that is an answer: the regions of the answer, and of the error that stands for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What every change has. ``version`` orders the changes of one region; without it, arrival does."""
+    """A change of a region. ``version`` orders the changes of one region; without it, arrival does."""
 
     kind: ClassVar[str]
     region: int

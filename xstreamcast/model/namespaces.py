@@ -18,6 +18,9 @@ LOCAL: Final = "http://www.w3.org/2005/xquery-local-functions"
 XQUERY: Final = "http://www.w3.org/2012/xquery"
 STREAM: Final = "urn:xstreamcast:stream"
 
+PREFIXES: Final = {"fn": FN, "math": MATH, "map": MAP, "array": ARRAY, "xs": XS}
+"""The prefixes that everybody knows, of functions and types."""
+
 CODEPOINT: Final = "http://www.w3.org/2005/xpath-functions/collation/codepoint"
 HTML_ASCII: Final = "http://www.w3.org/2005/xpath-functions/collation/html-ascii-case-insensitive"
 UCA: Final = "http://www.w3.org/2013/collation/UCA"

@@ -15,6 +15,7 @@ from xstreamcast.errors import error
 from xstreamcast.model.atomic import AnyURI, Item, QName, Untyped
 from xstreamcast.model.function import Array, FunctionItem, Map
 from xstreamcast.model.lexical import double_text, to_string
+from xstreamcast.model.namespaces import PREFIXES
 from xstreamcast.model.serialise_parameters import Parameters
 from xstreamcast.model.tree import Node
 from xstreamcast.model.types import STRING, type_of
@@ -208,8 +209,6 @@ def _adaptive_double(value: float) -> str:
 
 
 def _function_name(item: FunctionItem) -> str:
-    from xstreamcast.functions.registry import PREFIXES
-
     name = item.name
     if name is None:
         return f"(anonymous-function)#{item.arity}"

@@ -187,7 +187,7 @@ class Structure:
         return True
 
     def _repr_html_(self) -> str:
-        from xstreamcast.notebook.render import structure_html
+        from xstreamcast.model.structure_html import structure_html
 
         return structure_html(self)
 
@@ -341,7 +341,7 @@ class _Reader:
         return None
 
     def check(self, top: _Open) -> None:
-        """What can be seen only when all tags are known: references, and names below one parent."""
+        """The checks that need all tags: references, and names below one parent."""
         waiting = [top]
         while waiting:
             tag = waiting.pop()

@@ -1,7 +1,7 @@
 """A kernel → object code, by Numba.
 
 The functions of the package stay as they are: Numba gets copies in whose globals the functions that kernels call are
-compiled ones, and those of ``scan/vector.py`` are instructions of the processor. The object is one function, which
+compiled ones, and those of ``native/vector.py`` are instructions of the processor. The object is one function, which
 takes the address of its arguments (:class:`~xstreamcast.native.kernel.Call`) and calls nothing outside.
 """
 

@@ -1,4 +1,4 @@
-"""The primitives of ``scan/vector.py`` as LLVM has them, for what Numba compiles; and with their indices checked."""
+"""The primitives of ``native/vector.py`` as LLVM has them, for what Numba compiles; and with their indices checked."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, TypeVar, cast
 from llvmlite import ir
 from numba import extending, njit, types
 
-from xstreamcast.scan import vector
-from xstreamcast.scan.vector import MIX_A, MIX_B, WIDTH
+from xstreamcast.native import vector
+from xstreamcast.native.vector import MIX_A, MIX_B, WIDTH
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -243,7 +243,7 @@ def _byte_lanes(builder: Any, x: Any, c: Any) -> Any:
 
 @cache
 def primitives() -> dict[Callable[..., Any], Any]:
-    """By function of ``scan/vector.py``: what Numba puts in its place."""
+    """By function of ``native/vector.py``: what Numba puts in its place."""
     return {
         vector.base: _make_base(),
         vector.at8: _make_at(8, False),

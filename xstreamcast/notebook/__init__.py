@@ -1,6 +1,8 @@
-"""Notebooks: what results, explanations, structures and continuous queries look like there, and the magic ``%%xcql``.
+"""The magic of notebooks: ``%load_ext xstreamcast`` brings ``%xcql`` and ``%%xcql``.
 
-In come objects of the package; out comes HTML, all text in it escaped (:mod:`.render`). A continuous query is drawn
-again in place whenever its answer changes (:mod:`.live`); :mod:`.magic` is what ``%load_ext xstreamcast`` loads.
-Nothing here is imported before a notebook asks for it.
+In come a line of options, read as those of a command, and a query in a cell; out comes its answer below the cell. The
+variables that the query does not declare are those of the notebook (:mod:`.magic`, the only module). How objects look
+in a notebook is not said here: a structure draws itself in :mod:`xstreamcast.model.structure_html`, an explanation in
+:mod:`xstreamcast.plan.explain.html`, queries and answers in :mod:`xstreamcast.run.shown`, all with the pieces of
+:mod:`xstreamcast.page`; a query that goes on is drawn again by :mod:`xstreamcast.run.redrawn`.
 """

@@ -47,7 +47,7 @@ def options(
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """What ``%load_ext xstreamcast`` calls."""
+    """Called by ``%load_ext xstreamcast``."""
     shell.register_magics(Queries)
 
 
@@ -126,7 +126,7 @@ class Queries(Magics):
         return self._space.get(name, name)
 
     def _with_variables(self, make: Callable[[dict[str, Any]], Made]) -> Made:
-        """What is made of a query once the variables that it does not declare are known from the notebook."""
+        """The value of ``make``, once the variables that the query does not declare are known from the notebook."""
         known: dict[str, Any] = {}
         while True:
             try:
@@ -140,6 +140,6 @@ class Queries(Magics):
     def _show_error(self, fault: XStreamError) -> None:
         from IPython.display import display
 
-        from xstreamcast.notebook.render import error_html, page
+        from xstreamcast.page import error_html, page
 
         display({"text/plain": str(fault), "text/html": page(error_html(fault))}, raw=True)

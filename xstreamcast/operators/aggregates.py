@@ -38,8 +38,8 @@ from xstreamcast.operators.state import State
 
 if TYPE_CHECKING:
     from xstreamcast.functions.context import DynamicContext
+    from xstreamcast.native.vector import Bytes, Longs
     from xstreamcast.operators.keys import Known
-    from xstreamcast.scan.vector import Bytes, Longs
 
 # ------------------------------------------------------------------------------------------------------------- states
 
@@ -192,7 +192,7 @@ class Distinct(Valued):
         self.texts.numbers(texts, bounds)
 
     def _untyped(self) -> list[Item]:
-        """What came as columns."""
+        """The items that came as columns."""
         return [] if self.texts is None else list(map(Untyped, decoded(*self.texts.keys)))
 
     def add_part(self, items: list[Item]) -> None:
@@ -358,7 +358,7 @@ class Aggregate:
     name: str
     arities: tuple[int, ...]
     keeps: str
-    """What is kept of the items, for people."""
+    """The state that is kept of the items, for people."""
     state: Callable[[DynamicContext, list[Item] | None], State]
     summaries: Numbers | Totals | States
     result: tuple[str, str] = ("anyAtomicType", "?")

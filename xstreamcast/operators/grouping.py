@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from xstreamcast.native.vector import Bytes, Longs
 from xstreamcast.operators.keys import Known
 from xstreamcast.operators.rows import Column, External, Ragged, Rows, within
-from xstreamcast.scan.vector import Bytes, Longs
 
 _NUMBER: Final = np.dtype(">i8")
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from xstreamcast.dataclass import dataclass
 from xstreamcast.native.kernel import I64, U8, kernel
-from xstreamcast.scan.vector import Bytes, Longs
+from xstreamcast.native.vector import Bytes, Longs
 
 _WORD: Final = 8
 _SIGN: Final = 1 << 63

@@ -15,9 +15,9 @@ from typing import IO, Any, Final
 import numpy as np
 
 from xstreamcast.dataclass import dataclass
+from xstreamcast.native.vector import Longs
 from xstreamcast.operators.keys import at_most, order
 from xstreamcast.scan import spans
-from xstreamcast.scan.vector import Longs
 
 _FAN_IN: Final = 32
 """Runs that are merged at once."""

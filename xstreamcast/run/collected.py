@@ -24,6 +24,7 @@ from xstreamcast.model.collation import collation
 from xstreamcast.model.function import Array
 from xstreamcast.model.serialise import Markup
 from xstreamcast.model.tree import Node, Tree, nodes_at
+from xstreamcast.native.vector import Longs
 from xstreamcast.operators import of_values
 from xstreamcast.operators.aggregates import Aggregate
 from xstreamcast.operators.grouping import Groups
@@ -39,7 +40,6 @@ from xstreamcast.run.subtrees import joined, subtrees, tree_of
 from xstreamcast.scan import spans
 from xstreamcast.scan.octets import Octets
 from xstreamcast.scan.path import Path
-from xstreamcast.scan.vector import Longs
 from xstreamcast.tables.columns import Table
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def collected(evaluation: Evaluation, code: CollectedCode) -> Columns:
 
 
 class Columns(Collected):
-    """What is kept of the records of all batches so far."""
+    """The columns kept of the records of all batches so far."""
 
     def __init__(self, evaluation: Evaluation, code: CollectedCode) -> None:
         self.evaluation, self.code = evaluation, code
@@ -286,7 +286,7 @@ def _pieces(rows: Rows) -> Iterator[Rows]:
 
 
 def _in_order(rows: Iterator[Item], specs: tuple[OrderSpec, ...]) -> Iterator[Item]:
-    """What groups give, by the keys that they give with it."""
+    """The results of groups, by the keys that they give with them."""
     made = []
     for row in rows:
         assert isinstance(row, Array)

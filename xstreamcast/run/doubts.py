@@ -1,4 +1,4 @@
-"""What in a query can hardly be meant, once its documents are known: namespaces that it does not say, misspelt names.
+"""Doubts about a query, once its documents are known: namespaces that it does not say, misspelt names.
 
 >>> from xstreamcast.run.query import compile
 >>> [text.partition(" ")[2] for text in namespace_doubts(compile("count(//page)"), b"<wiki xmlns='urn:wiki'/>")]
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from xstreamcast.dataclass import dataclass
 from xstreamcast.lang.name_check import misspelt_names
 from xstreamcast.lang.namespace_check import unqualified_names
+from xstreamcast.lang.warning_texts import warning_texts
 from xstreamcast.model.findings import warn
 from xstreamcast.model.names import ELEMENT
-from xstreamcast.model.parse import default_namespace
 from xstreamcast.model.tree import Node
-from xstreamcast.run.query import warning_texts
 from xstreamcast.run.unmatched import unmatched
 from xstreamcast.scan.archives import is_document
+from xstreamcast.scan.parse import default_namespace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ def namespace_doubts(query: Query, document: Any) -> tuple[str, ...]:
 
 def spelling_doubts(query: Query, document: Path) -> tuple[str, ...]:
     """Names that a query looks for and a file does not have, though it has some that are nearly the same."""
-    from xstreamcast.model.parse import LOOKED_THROUGH, names_in
+    from xstreamcast.scan.parse import LOOKED_THROUGH, names_in
 
     if not is_document(document):
         return ()  # a pipe with a name: it has been read
@@ -61,7 +61,7 @@ def spelling_doubts(query: Query, document: Path) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
-    """What there is to doubt about a query and what it was asked of.
+    """Doubts about a query and the documents it was asked of.
 
     ``known``: what could be said when it was asked; ``document``: the file, if it was one; ``streams``: where findings
     are counted.
@@ -86,7 +86,7 @@ class Doubts:
 
 
 def doubts_about(query: Query, document: Any, streams: Streams | None = None) -> Doubts:
-    """What can be said of a query, its context item (None: it does not look at it) and its streams."""
+    """The doubts about a query, its context item (None: it does not look at it) and its streams."""
     ruled_out = unmatched(query, streams.structures) if streams is not None else ()
     known = (*query.warnings, *ruled_out, *namespace_doubts(query, document))
     return Doubts(query, tuple(dict.fromkeys(known)), document if isinstance(document, Path) else None, streams)

@@ -1,8 +1,8 @@
 """``<r>{ for … }</r>`` written tag by tag: what is around a unit's items goes out before them, and they are not kept.
 
 The shell of a part is what the query's own program makes of it when a mark stands for each unit
-(``plan/decompose/shells.py`` says where that is exact). It is written up to the first mark, then come the items of
-that unit, and so on.
+(:mod:`xstreamcast.plan.decompose.constructors` says where that is exact). It is written up to the first mark, then come
+the items of that unit, and so on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from xstreamcast.model.names import ELEMENT
 from xstreamcast.model.serialise import Markup, serialise
 from xstreamcast.model.tree import PI, Node
 from xstreamcast.plan.algebra import Concat, Plan, Unit
-from xstreamcast.plan.decompose.shells import mentions, only_content, stands
+from xstreamcast.plan.decompose.constructors import mentions, only_content, stands
 
 if TYPE_CHECKING:
     from xstreamcast.run.evaluate import Executable

@@ -1,4 +1,4 @@
-"""What a query is given to read: which documents are large, which can be read twice, and keeping those that cannot.
+"""The inputs of a query: which documents are large, which can be read twice, and keeping those that cannot.
 
 Small documents become trees; large ones are scanned. How large a pipe or a compressed file is shows when that much of
 it has been read.
@@ -21,11 +21,11 @@ from warnings import catch_warnings, simplefilter
 
 from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import XStreamError
-from xstreamcast.model.parse import KERNEL_FROM, kernel_ready
 from xstreamcast.model.tree import DOCUMENT, Node
 from xstreamcast.scan.archives import is_member, is_packed, size_of
 from xstreamcast.scan.encoding import PACKED, Meter, open_file, open_input, plain_chunks, read_chunks
 from xstreamcast.scan.given import is_text
+from xstreamcast.scan.parse import KERNEL_FROM, kernel_ready
 from xstreamcast.scan.sequence import surely_one
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ PATIENCE: Final = 0.5
 """Seconds after its first bytes when a pipe that has nothing more to give at once is taken for one that goes on."""
 
 Scannable = Path | BinaryIO | Node
-"""What a pass can range over: a file, an open file or pipe, or a document that is in memory already."""
+"""The inputs that a pass can range over: a file, an open file or pipe, or a document that is in memory already."""
 
 
 def ignored(*_: object) -> None:
-    """What nobody listens to."""
+    """A listener that does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _silent(file: BinaryIO, until: float) -> bool:
 
 
 def _some(file: BinaryIO, size: int) -> bytes:
-    """What is there to be read, up to a size; waits only when nothing is."""
+    """The bytes that are there to be read, up to a size; waits only when nothing is."""
     return bytes(getattr(file, "read1", file.read)(size) or b"")
 
 

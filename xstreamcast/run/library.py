@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta, timezone
-from decimal import Decimal
+from datetime import UTC, datetime
 from enum import Enum
 from functools import partial
 from io import BytesIO
@@ -14,29 +13,23 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urljoin, urlsplit
 
 from xstreamcast.errors import XStreamError, error
-from xstreamcast.functions.registry import lookup
 from xstreamcast.model import datetime as dt
-from xstreamcast.model.atomic import AnyURI, Base64Binary, Item, QName, Untyped
+from xstreamcast.model.atomic import Item
 from xstreamcast.model.function import Array, FunctionItem, Map
-from xstreamcast.model.interop import from_foreign, is_foreign
-from xstreamcast.model.parse import parse, parse_file
+from xstreamcast.model.python_values import atomic_of, moment
 from xstreamcast.model.tree import Node
-from xstreamcast.model.types import type_of
 from xstreamcast.run.tables import rows_of
 from xstreamcast.scan.archives import document_at, is_document, uri_at
 from xstreamcast.scan.encoding import open_input
+from xstreamcast.scan.foreign import from_foreign, is_foreign
 from xstreamcast.scan.given import binary, is_open, is_text
+from xstreamcast.scan.parse import parse, parse_file
 
 if TYPE_CHECKING:
     from xstreamcast.scan.external import External
 
 _NO_SEQUENCE: Final = (Node, FunctionItem, str, bytes, bytearray, memoryview, Mapping)
-"""What can be iterated in Python, and is one item."""
-
-
-def known_function(uri: str, local: str, arity: int) -> bool:
-    """Whether the library has a function."""
-    return lookup(uri, local, arity) is not None
+"""Classes whose values can be iterated in Python, and are one item."""
 
 
 # ------------------------------------------------------------------------------------------------------- files
@@ -72,7 +65,7 @@ class Library:
         self.known: dict[str, Node] = {}
 
     def document(self, uri: str) -> Node:
-        """What ``doc(uri)`` finds."""
+        """The document of ``doc(uri)``."""
         found = self.known.get(uri)
         if found is None:
             found = self.known[uri] = self._read(uri)
@@ -83,7 +76,7 @@ class Library:
         return urljoin(self.base_uri, uri) if self.base_uri else uri
 
     def source(self, uri: str) -> Any:
-        """What is read for ``doc(uri)``, as it was given, or a local file's path; None if there is none."""
+        """The source of ``doc(uri)``, as it was given, or a local file's path; None if there is none."""
         for name, source in self.given.items():
             if name == uri or (self.base_uri and urljoin(self.base_uri, name) == uri):
                 return source
@@ -118,7 +111,7 @@ class Library:
             raise error("FODC0002", f"{uri} is not XML: {failure.message}", failure.place) from failure
 
     def text(self, uri: str, encoding: str | None) -> str:
-        """What ``unparsed-text(uri)`` reads: local files only."""
+        """The text of ``unparsed-text(uri)``: local files only."""
         path = path_of(uri)
         if path is None or not path.is_file():
             raise error("FOUT1170", f"no text at {uri}", hint="the network is not read")
@@ -149,7 +142,7 @@ def document(source: Any, external: External | None = None) -> Item:
 
 
 def given_document(source: Any) -> Any:
-    """What is read as bytes, for what was given; the path of an archive as that of the document in it."""
+    """The source to read bytes from, for what was given; the path of an archive as that of the document in it."""
     if isinstance(source, str | PathLike) and not is_text(source):
         return document_at(Path(source)) or source
     return binary(source)
@@ -184,35 +177,17 @@ def item_of(value: Any) -> Item:
     """A Python value as an item; XPTY0004 if there is none for it."""
     if isinstance(value, Node | FunctionItem):
         return value
-    try:
-        type_of(value)
-        return value
-    except KeyError:
-        pass
-    if isinstance(value, datetime):
-        return _moment(value)
-    if isinstance(value, date):
-        return dt.moment(dt.Date, value.year, value.month, value.day, 0, None)
-    if isinstance(value, time):
-        return dt.parse_moment(dt.Time, value.isoformat())
-    if isinstance(value, timedelta):
-        whole = (value.days * 86_400 + value.seconds) * 1_000_000 + value.microseconds
-        return dt.day_time(whole * 1000)
-    if isinstance(value, bytes):
-        return Base64Binary(value)
-    if isinstance(value, Path):
-        return AnyURI(value.absolute().as_uri())
+    if isinstance(value, Enum):
+        return item_of(value.value)
+    atomic = atomic_of(value)
+    if atomic is not None:
+        return atomic
     if isinstance(value, Mapping):
         return Map((item_of(key), items_of(member)) for key, member in value.items())
     if isinstance(value, (list, tuple)):
         return Array(items_of(member) for member in value)
     if is_foreign(value):
         return from_foreign(value)
-    if isinstance(value, Enum):
-        return item_of(value.value)
-    for plain_class in (str, int, float):
-        if isinstance(value, plain_class):  # of a class of somebody's own
-            return plain_class(value)
     if type(value).__module__ == "numpy" and hasattr(value, "item"):
         return item_of(value.item())
     kind = type(value)
@@ -221,15 +196,6 @@ def item_of(value: Any) -> Item:
         f"no XQuery value stands for a {kind.__module__}.{kind.__qualname__}".replace("builtins.", ""),
         hint="there are some for numbers, text, dates, dicts, lists, and trees of lxml and ElementTree",
     )
-
-
-def _moment(value: datetime) -> dt.DateTime:
-    ticks = ((value.hour * 60 + value.minute) * 60 + value.second) * dt.SECOND + value.microsecond * 1000
-    offset = value.utcoffset()
-    zone = None if offset is None else int(offset.total_seconds()) // 60
-    made = dt.moment(dt.DateTime, value.year, value.month, value.day, ticks, zone)
-    assert isinstance(made, dt.DateTime)
-    return made
 
 
 def moment_of(now: str | datetime | dt.DateTime | None) -> dt.DateTime:
@@ -243,51 +209,6 @@ def moment_of(now: str | datetime | dt.DateTime | None) -> dt.DateTime:
             raise error("FORG0001", f'"{now}" is not a time', hint="write 2003-10-23T12:23:34 or 2003-10-23")
         now = parsed  # type: ignore[assignment]  # asked for this class
     elif isinstance(now, datetime):
-        now = _moment(now)
+        now = moment(now)
     assert isinstance(now, dt.DateTime)
     return now if now.tz is not None else dt.DateTime(now.local, 0)
-
-
-def plain(item: Item) -> Any:
-    """An item as a plain Python value where there is a natural one."""
-    kind = type(item)
-    if kind in (str, int, float, bool, Decimal) or isinstance(item, Node):
-        return item
-    if isinstance(item, Untyped | AnyURI) or (isinstance(item, str) and kind is not str):
-        return str(item)
-    if isinstance(item, int):
-        return int(item)
-    if isinstance(item, float):
-        return float(item)
-    if isinstance(item, Map):
-        return {plain(key): unwrapped(value) for key, value in item.items()}
-    if isinstance(item, Array):
-        return [unwrapped(member) for member in item.members()]
-    if isinstance(item, dt.DateTime | dt.Date | dt.Time):
-        return _plain_moment(item)
-    if isinstance(item, dt.DayTimeDuration):
-        return timedelta(microseconds=item.ticks / 1000)
-    if isinstance(item, Base64Binary):
-        return item.octets
-    if isinstance(item, QName):
-        return str(item)
-    return item
-
-
-def unwrapped(value: list[Item]) -> Any:
-    """A sequence inside a map or array: one item as itself, none as None, more as a list."""
-    if len(value) == 1:
-        return plain(value[0])
-    return [plain(item) for item in value] if value else None
-
-
-def _plain_moment(item: dt.Moment) -> Any:
-    zone = None if item.tz is None else timezone(timedelta(minutes=item.tz))
-    ticks = item.second_ticks
-    try:
-        if isinstance(item, dt.Date):
-            return date(*item.date())
-        clock = time(item.hour, item.minute, ticks // dt.SECOND, ticks % dt.SECOND // 1000, zone)
-        return clock if isinstance(item, dt.Time) else datetime.combine(date(*item.date()), clock)
-    except ValueError:  # a year that Python's datetime has not
-        return str(item)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xstreamcast.errors import error
 from xstreamcast.lang.context import StaticContext
 from xstreamcast.lang.link import ModuleTexts, parse
+from xstreamcast.lang.warning_texts import warning_texts
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.datetime import DateTime
 from xstreamcast.model.namespaces import OUTPUT
@@ -225,8 +226,8 @@ def compile(
     >>> [titles(context=f"<b><title>{t}</title></b>").to_list() for t in "ab"]
     [['a'], ['b']]
     """
-    from xstreamcast.functions.registry import names
-    from xstreamcast.run.library import file_modules, known_function
+    from xstreamcast.functions.registry import known_function, names
+    from xstreamcast.run.library import file_modules
 
     if not isinstance(text, str):
         hint = "a query in a file: Path(file).read_text()"
@@ -263,15 +264,6 @@ def _gathered(module: Module, text: str) -> Module:
     from xstreamcast.plan.passes.gather_projections import gather_projections
 
     return gather_projections(module)
-
-
-def warning_texts(module: Module) -> tuple[str, ...]:
-    """What in a query can hardly be meant: each with its place and a hint."""
-    hints = (f" (hint: {warning.hint})" if warning.hint else "" for warning in module.warnings)
-    return tuple(
-        f"{module.source.place(warning.span)} {warning.message}{hint}"
-        for warning, hint in zip(module.warnings, hints, strict=True)
-    )
 
 
 class Query:
@@ -463,7 +455,7 @@ class Query:
         return f"<Query {' '.join(self.text.split())[:60]}>"
 
     def _repr_html_(self) -> str:
-        from xstreamcast.notebook.render import query_html
+        from xstreamcast.run.shown import query_html
 
         return query_html(self)
 
@@ -477,7 +469,7 @@ def _looked_at(query: Query, context: Any) -> Path | None:
 
 
 def _parameter_document(base: str | None, uri: str) -> Node:
-    """What ``output:parameter-document`` names: a local file."""
+    """The document that ``output:parameter-document`` names: a local file."""
     from xstreamcast.run.library import Library
 
     library = Library(base, {})

@@ -1,4 +1,4 @@
-"""What a query gives: its items as they are asked for, and as XML, Python values, tables, lxml's elements."""
+"""The result of a query: its items as they are asked for, and as XML, Python values, tables, lxml's elements."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Result(Iterable[Item]):
         self._items: list[Item] = []
         self._rest: Iterator[Item] | None = items
         self._failure: XStreamError | None = None
-        """What ended it. Whoever asks again meets it again: ``list`` asks for the length first, and ignores errors."""
+        """The error that ended it, raised again when asked: ``list`` takes the length first, and ignores errors."""
 
     def _more(self) -> bool:
         """Compute one item more."""
@@ -135,8 +135,8 @@ class Result(Iterable[Item]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What can hardly be meant, and what was put aside, with how many there were. Where nothing was found, also
-        names that are nearly those of the document; for that the result is computed."""
+        """Doubts about the query, and fragments that were put aside, with how many there were. Where nothing was found,
+        also names that are nearly those of the document; for that the result is computed."""
         return self._source.warnings if self.doubts is None else self.doubts.texts(self.items())
 
     def xml(self, *, indent: bool = False) -> str:
@@ -164,7 +164,7 @@ class Result(Iterable[Item]):
         >>> query("1, 2.5, 'a', map { 'k': (1, 2) }").to_list()
         [1, Decimal('2.5'), 'a', {'k': [1, 2]}]
         """
-        from xstreamcast.run.library import plain
+        from xstreamcast.model.python_values import plain
 
         return [plain(item) for item in self.items()]
 
@@ -175,7 +175,7 @@ class Result(Iterable[Item]):
         >>> query("count(//b)", context="<a><b/><b/></a>").one()
         2
         """
-        from xstreamcast.run.library import plain
+        from xstreamcast.model.python_values import plain
 
         if not self:
             raise error("XPTY0004", "the answer is empty, where one item was asked for")
@@ -184,13 +184,13 @@ class Result(Iterable[Item]):
         return plain(self._items[0])
 
     def values(self) -> list[Any]:
-        """What :meth:`to_list` gives, with nodes as their text: atomic values, as ``data()`` has them.
+        """The list of :meth:`to_list`, with nodes as their text: atomic values, as ``data()`` has them.
 
         >>> from xstreamcast import query
         >>> query("//b, 1", context="<a><b>x</b></a>").values()
         ['x', 1]
         """
-        from xstreamcast.run.library import plain
+        from xstreamcast.model.python_values import plain
 
         return [item.string if isinstance(item, Node) else plain(item) for item in self.items()]
 
@@ -268,7 +268,7 @@ class Result(Iterable[Item]):
         >>> [title.text for title in query("//title", context="<b><title>T</title></b>").to_lxml()]
         ['T']
         """
-        from xstreamcast.run.library import plain
+        from xstreamcast.model.python_values import plain
 
         return [_foreign(item) if isinstance(item, Node) else plain(item) for item in self.items()]
 
@@ -298,7 +298,7 @@ class Result(Iterable[Item]):
         return "\n".join([f"<Result: {known}>", *shown])
 
     def _repr_html_(self) -> str:
-        from xstreamcast.notebook.render import result_html
+        from xstreamcast.run.shown import result_html
 
         return result_html(self)
 

@@ -11,10 +11,10 @@ from xstreamcast.lang.walk import descendants
 from xstreamcast.model.datetime import DateTime
 from xstreamcast.model.findings import Findings
 from xstreamcast.model.namespaces import STREAM
-from xstreamcast.model.parse import parse, parse_forest
 from xstreamcast.model.time import START, Instant
 from xstreamcast.model.tree import Node
 from xstreamcast.run.temporal import START_OF_TIME, instant_of, moment_at
+from xstreamcast.scan.parse import parse, parse_forest
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Streams:
-    """What ``stream("name")`` finds. A source is a fragment stream (path, text, bytes or open file) or a node.
+    """The documents of ``stream("name")``. A source is a fragment stream (path, text, bytes or open file) or a node.
 
     What they put aside is counted in ``findings``, and goes to ``report``, or is warned of.
     The event clock: without a ``now`` given, the current time is the largest valid time of all the streams.

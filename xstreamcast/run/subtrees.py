@@ -10,10 +10,10 @@ import numpy as np
 
 from xstreamcast.model.names import DOCUMENT
 from xstreamcast.model.tree import Tree
+from xstreamcast.native.vector import Longs
 from xstreamcast.operators.rows import Column, Ragged, Rows, within
 from xstreamcast.scan.octets import Octets
 from xstreamcast.scan.tree import ints
-from xstreamcast.scan.vector import Longs
 from xstreamcast.tables.columns import Table
 
 
@@ -46,7 +46,7 @@ def subtrees(table: Table, rows: Longs) -> tuple[Column, ...]:
 
 
 def _namespaces(tree: Tree, row: int) -> bytes:
-    """What is declared in a subtree, by row within it; at its top all that is in scope."""
+    """The namespaces declared in a subtree, by row within it; at its top all that is in scope."""
     declared = {inner - row: own for inner, own in tree.declarations(row)}
     declared[0] = tree.in_scope(row)
     return pickle.dumps(declared) if any(declared.values()) else b""

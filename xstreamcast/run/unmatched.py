@@ -1,4 +1,4 @@
-"""What the tag structures that streams bring rule out in a query: paths that can match nothing, as they are told."""
+"""Steps of a query that the tag structures of its streams rule out: paths that can match nothing, as they are told."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from xstreamcast.lang.structures import unmatched_paths
-from xstreamcast.run.query import warning_texts
+from xstreamcast.lang.warning_texts import warning_texts
 
 if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure

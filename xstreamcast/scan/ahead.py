@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final, Self
 
 from xstreamcast.dataclass import dataclass
 from xstreamcast.errors import XStreamError
+from xstreamcast.native.vector import Bytes
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.growth import Growth, Wanted
 from xstreamcast.scan.layout import BEGINS_RECORD, EMITS
 from xstreamcast.scan.scanner import InternalSubset, Scanner
 from xstreamcast.scan.split import Guesser, Level, Outcome, body_end, boundary, fits, place, speculate
-from xstreamcast.scan.vector import Bytes
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

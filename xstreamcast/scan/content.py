@@ -1,10 +1,11 @@
-"""What stands in tags and between them: attributes, text, the bodies of comments, CDATA sections and PIs."""
+"""The content of tags and between them: attributes, text, the bodies of comments, CDATA sections and PIs."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from xstreamcast.native.kernel import inner
+from xstreamcast.native.vector import at8, at32, at64, hashed, put64
 from xstreamcast.scan.layout import (
     A_FLAGS,
     A_FROM,
@@ -57,7 +58,6 @@ from xstreamcast.scan.token import (
     reference_end,
     skip_space,
 )
-from xstreamcast.scan.vector import at8, at32, at64, hashed, put64
 
 
 @inner

@@ -30,6 +30,7 @@ import numpy as np
 
 from xstreamcast.dataclass import dataclass
 from xstreamcast.model.tree import Tree
+from xstreamcast.native.vector import Bytes
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.ahead import Ranges
 from xstreamcast.scan.automaton import Automaton, Target
@@ -53,7 +54,6 @@ from xstreamcast.scan.path import Path
 from xstreamcast.scan.reader import PIECE, mapped, plain_start, release
 from xstreamcast.scan.scanner import STEP, InternalSubset, Scanner
 from xstreamcast.scan.sequence import Pieces
-from xstreamcast.scan.vector import Bytes
 
 PATIENCE: Final = 0.1
 """Seconds since the last batch from which on an input is not waited for before what it gave is handed over."""

@@ -131,7 +131,7 @@ class External:
 
 
 def named(dtd: str | PathLike[str] | None, catalog: str | PathLike[str] | None = None) -> External | None:
-    """What may be read if these are named; None if nothing is."""
+    """The DTDs and catalogs that may be read if these are named; None if none is."""
     if dtd is None and catalog is None:
         return None
     made = External(None if dtd is None else Path(dtd), None if catalog is None else Path(catalog))
@@ -200,7 +200,7 @@ def _spaced(public: str) -> str:
 
 def _catalogued(path: Path, depth: int) -> Iterator[tuple[tuple[str, str], str]]:
     """The entries of an OASIS XML catalog, and of those it goes on with; those that come first count."""
-    from xstreamcast.model.parse import parse
+    from xstreamcast.scan.parse import parse
 
     if depth > _NESTED:
         raise error("XSC0001", "catalogs name each other without end", Place(str(path)))

@@ -14,9 +14,9 @@ import numpy as np
 
 from xstreamcast.dataclass import dataclass
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT
+from xstreamcast.native.vector import Bytes, Longs
 from xstreamcast.scan import spans
 from xstreamcast.scan.layout import CONTENT_FLAGS, GROWS_TREE, R_END, R_FLAGS, R_FROM, R_START, R_STATE, R_TO, R_TREE
-from xstreamcast.scan.vector import Bytes, Longs
 
 if TYPE_CHECKING:
     from xstreamcast.plan.algebra import RecordTest
@@ -32,7 +32,7 @@ _NOTHING: Final = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class _StateFilters:
-    """What a state says of the records that have it."""
+    """The verdict of a state on the records that have it."""
 
     apart: bool
     """No record around one of these looks at it."""
@@ -95,7 +95,7 @@ class Filters:
 
 
 class Verdicts:
-    """What is known of the records that have ended, or may still be open."""
+    """The verdicts on records that have ended, or may still be open."""
 
     def __init__(self, filters: Filters) -> None:
         self.filters = filters

@@ -1,4 +1,4 @@
-"""What may be given for a document or a stream in Python: a path, XML as text or as bytes, an open file, a tree.
+"""Sources of documents and streams as Python has them: a path, XML as text or as bytes, an open file, a tree.
 
 Trees are those of lxml, ElementTree and ours. An iterable is several documents; of a stream, pieces of it, one after
 the other.
@@ -55,8 +55,8 @@ def _is_to_be_opened(given: object) -> bool:
 
 def is_one(given: object) -> bool:
     """Whether it is one document, or names one, not an iterable of them."""
-    from xstreamcast.model.interop import is_foreign
     from xstreamcast.model.tree import Node
+    from xstreamcast.scan.foreign import is_foreign
 
     plain = isinstance(given, str | PathLike | bytes | bytearray | memoryview | Node)
     return plain or is_open(given) or is_foreign(given)
@@ -101,8 +101,8 @@ def _chunks(pieces: Iterable[Any]) -> Iterator[bytes]:
 
 def _markup(given: Any) -> bytes | None:
     """The XML of a tree, ours or another's; None if it is none."""
-    from xstreamcast.model.interop import from_foreign, is_foreign
     from xstreamcast.model.tree import Node
+    from xstreamcast.scan.foreign import from_foreign, is_foreign
 
     node = from_foreign(given) if is_foreign(given) else given
     return node.xml().encode() if isinstance(node, Node) else None
@@ -121,7 +121,7 @@ def is_text(source: str | PathLike[str]) -> bool:
 
 
 def binary(source: Any) -> Any:
-    """What is open for reading text, as something that is read as bytes, which say their encoding themselves."""
+    """A file that is open for reading text, as one that is read as bytes, which say their encoding themselves."""
     if _is_to_be_opened(source):
         source = source.open()
     if not isinstance(source, TextIOBase):

@@ -17,6 +17,7 @@ import numpy as np
 from xstreamcast.dataclass import dataclass
 from xstreamcast.model.names import ATTRIBUTE, DOCUMENT, ELEMENT, FIRST_NAME
 from xstreamcast.model.tree import Tree
+from xstreamcast.native.vector import Bytes, Longs
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.automaton import Action, Target
 from xstreamcast.scan.filters import Filters
@@ -47,7 +48,6 @@ from xstreamcast.scan.scanner import Scanner
 from xstreamcast.scan.split import Level, graft
 from xstreamcast.scan.tables import DOCUMENT_STATE
 from xstreamcast.scan.tree import Names, covered, declaration, ints, squeeze
-from xstreamcast.scan.vector import Bytes, Longs
 
 _WRITTEN: Final = 1 << 12  # namespace declarations that are remembered as they were written
 # What a state's rows of the output are to us.
@@ -64,7 +64,7 @@ class OpenElement:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a scan is to find, as numbers of the targets of one automaton."""
+    """The targets of a scan, as numbers of the targets of one automaton."""
 
     targets: tuple[Target, ...]
     records: range

@@ -11,11 +11,11 @@ The automaton's state 0 is dead: nobody wants what is below. There the loop only
 from __future__ import annotations
 
 from xstreamcast.native.kernel import I32, I64, U8, kernel
+from xstreamcast.native.vector import at8, at32, at64, base, put32, put64
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.content import attributes, body_begins, body_on, text_on
 from xstreamcast.scan.rows import emit, grow
 from xstreamcast.scan.token import find_name, find_text, is_name, lookup, meaning, skip_space
-from xstreamcast.scan.vector import at8, at32, at64, base, put32, put64
 
 
 @kernel

@@ -18,10 +18,10 @@ from xstreamcast.model.names import ATTRIBUTE, COMMENT, ELEMENT, PI, TEXT, name_
 from xstreamcast.model.namespaces import XML
 from xstreamcast.model.serialise_xml import ATTRIBUTE_ESCAPES, TEXT_ESCAPES
 from xstreamcast.native.kernel import I32, I64, U8, inner, kernel
+from xstreamcast.native.vector import Bytes, Longs, at8, base, put8
 from xstreamcast.scan import spans
 from xstreamcast.scan.spans import copied
 from xstreamcast.scan.tree import value_column, value_modes
-from xstreamcast.scan.vector import Bytes, Longs, at8, base, put8
 
 if TYPE_CHECKING:
     from xstreamcast.model.tree import Tree
@@ -310,7 +310,7 @@ class Octets:
         return self._numbers
 
     def markup(self, tree: Tree, rows: list[int], after: str = "") -> str | None:
-        """What the xml method writes of some rows of the tree whose values these are, each followed by a text.
+        """The output of the xml method for some rows of the tree whose values these are, each followed by a text.
 
         None where it takes more than these columns: namespaces, or a node that cannot be written on its own.
         """

@@ -19,11 +19,11 @@ from typing import Final
 import numpy as np
 
 from xstreamcast.errors import Place, error
+from xstreamcast.native.vector import Bytes
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.encoding import Source, plain_chunks, plain_xml
 from xstreamcast.scan.scanner import STEP, Batch, InternalSubset, Scanner
 from xstreamcast.scan.symbols import accepted
-from xstreamcast.scan.vector import Bytes
 
 PIECE: Final = 1 << 20
 """The first size of the buffer of a stream."""

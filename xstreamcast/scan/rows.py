@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from xstreamcast.native.kernel import inlined
+from xstreamcast.native.vector import put8, put32, put64
 from xstreamcast.scan.layout import (
     R_END,
     R_FLAGS,
@@ -16,7 +17,6 @@ from xstreamcast.scan.layout import (
     R_TREE,
     ROW_WORDS,
 )
-from xstreamcast.scan.vector import put8, put32, put64
 
 
 @inlined

@@ -12,6 +12,7 @@ from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.model.depth import deepest, too_deep
 from xstreamcast.model.names import DOCUMENT
 from xstreamcast.native.kernel import bound
+from xstreamcast.native.vector import Bytes, Longs, Table
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.automaton import Automaton
 from xstreamcast.scan.encoding import doctype_end
@@ -40,7 +41,6 @@ from xstreamcast.scan.layout import (
 from xstreamcast.scan.sequence import MANY_HINT, begins_document, between, told_bare
 from xstreamcast.scan.symbols import SymbolError, Symbols, accepted
 from xstreamcast.scan.tables import DOCUMENT_STATE, Tables
-from xstreamcast.scan.vector import Bytes, Longs, Table
 
 STEP: Final = 4 << 20
 """A mapped file is scanned in steps of this many bytes; rows are handed over after each."""

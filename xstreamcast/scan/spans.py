@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from xstreamcast.native.kernel import F64, I8, I64, U8, Flags, inner, kernel
+from xstreamcast.native.vector import Bytes, Longs, at8, base, copy32, put8
 from xstreamcast.scan.token import find_byte, find_tag, find_text, find_value
-from xstreamcast.scan.vector import Bytes, Longs, at8, base, copy32, put8
 
 # How a span is read.
 RAW: Final = 0  # its bytes

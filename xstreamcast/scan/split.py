@@ -18,6 +18,7 @@ import numpy as np
 
 from xstreamcast.dataclass import dataclass
 from xstreamcast.model.names import ELEMENT
+from xstreamcast.native.vector import Bytes
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.automaton import Automaton, Position, Target
 from xstreamcast.scan.layout import (
@@ -34,7 +35,6 @@ from xstreamcast.scan.layout import (
 from xstreamcast.scan.reader import plain_start
 from xstreamcast.scan.scanner import Scanner
 from xstreamcast.scan.tables import DEAD
-from xstreamcast.scan.vector import Bytes
 
 WINDOWS: Final = (1 << 16, 1 << 20)
 """How far a range looks for a place to begin: it tries the first, then the second."""
@@ -56,7 +56,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What must be known of a range to join it to the one before: where it lay, what it took for granted, what it did.
+    """The facts of a range that join it to the one before: where it lay, what it took for granted, what it did.
 
     ``guess``: the open elements it began with, innermost last; ``closed``: the names of those it closed, innermost
     first.
@@ -84,7 +84,7 @@ def fits(levels: Sequence[Level], position: int, outcome: Outcome) -> bool:
 
 
 def boundary(scanner: Scanner, kept: int) -> list[Level] | None:
-    """What is open where a scan stopped; None where no other may go on: within a body, or with a node half read.
+    """Elements that are open where a scan stopped; None where no other may go on: within a body, or a node half read.
 
     ``kept``: flags of states whose elements no other scan can end.
     """

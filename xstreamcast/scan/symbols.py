@@ -17,9 +17,9 @@ import numpy as np
 
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, FIRST_NAME, PI
 from xstreamcast.model.namespaces import XML, XMLNS
+from xstreamcast.native.vector import hashed
 from xstreamcast.scan.layout import DECLARES, PREFIXED, RESERVED
 from xstreamcast.scan.token import pair_hash, place_names
-from xstreamcast.scan.vector import hashed
 
 _ASCII_NAME: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z_][A-Za-z0-9_.-]*)?")
 _NAMES_AHEAD: Final = re.compile(
@@ -41,7 +41,7 @@ class SymbolError(ValueError):
 
 
 class Qualified(NamedTuple):
-    """What a name means where it stands."""
+    """The meaning of a name where it stands."""
 
     kind: int
     uri: str
@@ -202,7 +202,7 @@ class Symbols:
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """What names mean in contexts, as the kernel reads it: a row for each of the first contexts, and a hash of
+        """The meaning of names in contexts, as the kernel reads it: a row for each of the first contexts, and a hash of
         pairs for the others, so that a document with as many declarations as names costs what it has of either."""
         self.dense = self._rows * self.stride
         most = max(len(self._elements), len(self._attributes))
@@ -356,7 +356,7 @@ class Symbols:
         return prefix, local
 
     def add_element(self, context: int, name: int) -> int:
-        """What a name means for an element in a context."""
+        """The meaning of a name for an element in a context."""
         prefix, local = self._split(name)
         uri = self.contexts[context].get(prefix)
         if uri is None:
@@ -366,7 +366,7 @@ class Symbols:
         return number
 
     def add_attribute(self, context: int, name: int) -> int:
-        """What a name means for an attribute: without a prefix it is in no namespace. Declarations are in XMLNS."""
+        """The meaning of a name for an attribute: without a prefix it is in no namespace. Declarations are in XMLNS."""
         prefix, local = self._split(name)
         if self.info[name] & DECLARES:
             uri: str | None = XMLNS
@@ -379,7 +379,7 @@ class Symbols:
         return number
 
     def add_target(self, name: int) -> int:
-        """What a name means for a PI."""
+        """The meaning of a name for a PI."""
         number = self.number(Qualified(PI, "", self.texts[name].decode(), ""))
         self.targets_by[name] = number
         return number

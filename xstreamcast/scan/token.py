@@ -9,16 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from xstreamcast.native.kernel import I32, I64, U8, inlined, inner, kernel
-from xstreamcast.scan.layout import (
-    BAD_REFERENCE,
-    BAD_TOKEN,
-    NAME_AT,
-    NAME_FIRST,
-    NAME_LAST,
-    NAME_LENGTH,
-    UNKNOWN_ENTITY,
-)
-from xstreamcast.scan.vector import (
+from xstreamcast.native.vector import (
     at8,
     at32,
     at64,
@@ -34,6 +25,15 @@ from xstreamcast.scan.vector import (
     text_mask,
     value_mask,
     word,
+)
+from xstreamcast.scan.layout import (
+    BAD_REFERENCE,
+    BAD_TOKEN,
+    NAME_AT,
+    NAME_FIRST,
+    NAME_LAST,
+    NAME_LENGTH,
+    UNKNOWN_ENTITY,
 )
 
 
@@ -304,7 +304,7 @@ def pair_hash(context: int, name: int) -> int:
 
 @inlined
 def meaning(by: Any, context: int, name: int, stride: int, dense: int, mask: int) -> int:
-    """What a name means in a context, -1 when that is not known yet: by place, or from there on by hash.
+    """The meaning of a name in a context, -1 when that is not known yet: by place, or from there on by hash.
 
     A slot of the hash has the context, the name, and the number that they stand for.
     """

@@ -15,6 +15,7 @@ from xstreamcast.model.depth import deepest
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, FIRST_NAME, TEXT, intern, intern_prefix
 from xstreamcast.model.tree import Tree
 from xstreamcast.native.kernel import I32, I64, U8, Flags, kernel
+from xstreamcast.native.vector import Bytes, Longs
 from xstreamcast.scan import layout as t
 from xstreamcast.scan import spans
 from xstreamcast.scan.automaton import Action, Automaton, Target
@@ -24,7 +25,6 @@ from xstreamcast.scan.path import Path
 from xstreamcast.scan.reader import scan_buffer, scan_bytes, scan_source
 from xstreamcast.scan.scanner import Batch, Scanner
 from xstreamcast.scan.symbols import Symbols, attribute_value
-from xstreamcast.scan.vector import Bytes, Longs
 
 _MODES: Final = np.array([spans.RAW, spans.RAW, spans.ATTRIBUTE, spans.TEXT, spans.LINES, spans.LINES], np.uint8)
 """How the values of nodes are read that need more than their bytes, by kind."""
@@ -44,7 +44,7 @@ def parse_tree(
     ``wrapped``: so many of its outermost elements are ours, and do not count as levels. ``many``: several documents may
     follow each other.
 
-    What a DTD says about IDs is lost here: a document that asks ``fn:id`` of one must be read by ``model.parse``; so
+    What a DTD says about IDs is lost here: a document that asks ``fn:id`` of one must be read by ``scan.parse``; so
     must a document with a DTD of its own that is not the first of ``many`` (InternalSubset).
     """
     scanner = Scanner(_whole(), reported_name(source, document_uri or base_uri), wrapped=wrapped)

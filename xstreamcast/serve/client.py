@@ -30,11 +30,11 @@ from uuid import uuid4
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import Arrival, FragmentReader, encode_change
 from xstreamcast.model.structure import Structure, write_structure
 from xstreamcast.serve import SCHEME
 from xstreamcast.serve.message import Header, parse_message
 from xstreamcast.serve.reception import Reception
+from xstreamcast.wire.fragment import Arrival, FragmentReader, encode_change
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -104,7 +104,7 @@ def parse_address(text: str, stream: str = "") -> Address:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a message brought that is new: numbers and elements."""
+    """The news of a message: numbers and elements."""
 
     header: Header
     news: list[tuple[int, bytes]]
@@ -125,7 +125,7 @@ class Trouble:
 async def tune(
     address: Address, reception: Reception | None = None, *, rng: random.Random | None = None
 ) -> AsyncGenerator[Heard | Trouble, None]:
-    """What is on the air, until the stream has ended and all of it has come.
+    """The messages on the air, until the stream has ended and all of it has come.
 
     A connection that is lost is made again, after 0.1 s, 0.2 s … 10 s (and up to half of that more, so that not all
     clients come at once), and goes on since the last N that nothing is missing before. ``reception`` is what has come
@@ -191,7 +191,7 @@ def _reason(fault: BaseException) -> str:
 
 
 class Outage:
-    """What there is to say about a connection that comes and goes: once that it is gone, and why; once that it is back.
+    """Reports of a connection that comes and goes: once that it is gone, and why; once that it is back.
 
     While it is gone, only a server that is there and refuses is worth another word.
 
@@ -228,7 +228,7 @@ class Outage:
 
 
 def shortened(heard: Heard) -> str:
-    """What is to be said where a server keeps less of its log than was asked for; empty where it does not."""
+    """A report that a server keeps less of its log than was asked for; empty where it keeps all."""
     first, after = heard.header.first, heard.header.after
     if not first:
         return ""
@@ -283,7 +283,7 @@ def receive(address: Address, reception: Reception | None = None) -> Iterator[Ar
 
 
 def arrivals_of(n: int, element: bytes, address: Address) -> Iterator[Arrival]:
-    """What an element of a message is; its place is the number."""
+    """The arrivals of an element of a message; their place is the number."""
     place = Place(str(address), offset=n)
     for arrival in FragmentReader([element], source=str(address)):
         yield replace(arrival, place=place, end=n)
@@ -335,7 +335,7 @@ def read(
 
 
 def ask(request: Request, address: Address) -> bytes:
-    """What a server answers; raises what it refuses, and XSC0101 where there is none."""
+    """The answer of a server; raises its refusal, and XSC0101 where there is none."""
     try:
         with urlopen(request, timeout=_TIMEOUT) as response:
             answer: bytes = response.read()

@@ -1,4 +1,4 @@
-"""What is current of a stream, and what a change makes of it: T1's bookkeeping without the contents.
+"""The current state of a stream, and how a change alters it: T1's bookkeeping without the contents.
 
 Clients get changes in any order, some never, some again. So every change that goes out says all that its effect depends
 on, and the effect of a set of changes depends on no order:
@@ -38,16 +38,16 @@ from xstreamcast.model.change import (
     Replace,
     Show,
 )
-from xstreamcast.model.content import Hole, parse_content
 from xstreamcast.model.structure import UNNAMED, Structure, Tag
 from xstreamcast.model.time import START, Instant
 from xstreamcast.serve.record import STRUCTURE, Entry, Where, entry_of
+from xstreamcast.wire.content import Hole, parse_content
 
 _HOLE: Final = re.compile(rb"""<[^\s<>:]+:hole\s[^<>]*?\bid=["'](\d+)""")
 """A hole, as far as can be seen without parsing: whoever is taken for one keeps something on the air, no more."""
 
 Key = tuple[str | int | bytes | None, ...]
-"""What a change is about: its letter, the document, the region, and what tells its versions and events apart."""
+"""The key of a change: its letter, the document, the region, and what tells its versions and events apart."""
 
 UNTIMED: Final = "u"
 VERSION: Final = "t"
@@ -59,7 +59,7 @@ END: Final = "z"
 
 @dataclass(slots=True)
 class Held:
-    """What is known of a key: the record that says it. ``digest`` is empty for what has no content."""
+    """The record that a key has now. ``digest`` is empty where there is no content."""
 
     n: int
     where: Where
@@ -127,7 +127,7 @@ class Current:
         return entry
 
     def settle(self, change: Change, place: Place | None = None) -> list[Settled] | NoEffect:
-        """What a change becomes; raises what is wrong with it."""
+        """The change with its version; raises what is wrong with it."""
         if self.ended:
             if isinstance(change, Eos):
                 return NoEffect("eos again")
@@ -290,7 +290,7 @@ class Current:
             held.where = after
 
     def books(self) -> dict[str, Any]:
-        """What :meth:`replay` cannot know from the records that count."""
+        """The facts that :meth:`replay` cannot know from the records that count."""
         released = sorted(where for where, count in self._held.items() if count == 0)
         return {"now": self.now, "owned": sorted(self.owned), "released": released}
 
@@ -302,7 +302,7 @@ class Current:
             self._held[doc, region] = 0
 
     def hold(self, settled: Settled, entry: Entry, at: Where) -> None:
-        """What a change became has been logged."""
+        """The change has been logged."""
         for key in settled.drops:
             self._let_go(key)
         key = settled.key
@@ -375,7 +375,7 @@ class Current:
     # ------------------------------------------------------------------------------------------------- repeating
 
     def repeated(self, priorities: Mapping[int, int], items: Sequence[tuple[Key, Held]] | None = None) -> list[Key]:
-        """What a cycle of the carousel repeats: by priority, then in the order of the log; eos last.
+        """The records that a cycle of the carousel repeats: by priority, then in the order of the log; eos last.
 
         ``items`` is a copy of the table, for a thread to look at.
         """

@@ -21,11 +21,11 @@ from typing import Any, Final
 
 from xstreamcast.errors import Place, error
 from xstreamcast.model.change import After, Before, Change, ContentChange, Fill, Freeze, Hide, Remove, Replace, Show
-from xstreamcast.model.content import Content, Hole, Mutable, Piece, parse_content, write_content
-from xstreamcast.model.fragment import FragmentReader, encode_change
 from xstreamcast.model.time import Instant
 from xstreamcast.serve.current import FROZEN, SEEN, UNTIMED, Current, older
 from xstreamcast.serve.record import Entry, Where
+from xstreamcast.wire.content import Content, Hole, Mutable, Piece, parse_content, write_content
+from xstreamcast.wire.fragment import FragmentReader, encode_change
 
 FIRST: Final = 1 << 48
 """The number of the first region that is made here; sources number theirs from 0."""

@@ -14,15 +14,15 @@ from typing import Final, NamedTuple
 from zlib import crc32
 
 from xstreamcast.model.change import CHANGES, Change
-from xstreamcast.model.fragment import encode_change
 from xstreamcast.model.structure import Structure, write_structure
 from xstreamcast.model.time import Instant
+from xstreamcast.wire.fragment import encode_change
 
 STRUCTURE: Final = "structure"
 KINDS: Final = (STRUCTURE, *CHANGES)
 MARKER: Final = b"\xc5REC"
 HEAD: Final = struct.Struct("<4sIIQ")
-"""What comes before the payload."""
+"""The head that comes before the payload."""
 WHOLE: Final = 1
 """A flag, the second byte of the payload: the record is the last of what is there whole or not at all."""
 

@@ -33,10 +33,10 @@ from aiohttp.http_exceptions import LineTooLong
 from xstreamcast.errors import XStreamError, error
 from xstreamcast.metrics import CONTENT_TYPE
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import FragmentReader
 from xstreamcast.model.structure import Structure
 from xstreamcast.serve.channel import Channel, Incoming, Listener
 from xstreamcast.serve.limits import Allowance
+from xstreamcast.wire.fragment import FragmentReader
 
 if TYPE_CHECKING:
     from xstreamcast.serve.station import Station
@@ -69,9 +69,7 @@ def application(station: Station) -> web.Application:
         ]
     )
     if station.desk is not None:
-        from xstreamcast.console.routes import routes
-
-        app.add_routes(routes(station.desk))
+        app.add_routes(station.desk.routes())
     return app
 
 
@@ -86,7 +84,7 @@ class _Refused(Exception):
 
 
 def refused(status: int, message: str, hint: str = "", **headers: str) -> _Refused:
-    """What is raised to answer with a status and a reason."""
+    """An error that is raised to answer with a status and a reason."""
     return _Refused(status, error("XSC0102", message, hint=hint), **headers)
 
 
@@ -147,7 +145,7 @@ def _answer(
 
 
 class _Service:
-    """What answers; ``guard`` is around all of it."""
+    """The handlers of requests; ``guard`` is around all of them."""
 
     def __init__(self, station: Station) -> None:
         self.station = station
@@ -367,7 +365,7 @@ class _Service:
         return web.json_response({**turned_down[0], **told, "refused": turned_down}, status=422)
 
     def _incoming(self, body: bytes, mark: str) -> list[Incoming]:
-        """What is in a body. It is cut as a stream is: there is no document type, and so there are no entities."""
+        """The arrivals in a body. It is cut as a stream is: there is no document type, and so there are no entities."""
         incoming = []
         for arrival in FragmentReader([body], source="the body", limit=self.limits.fragment):
             if isinstance(arrival.item, Diagnostic):

@@ -28,13 +28,13 @@ from urllib.parse import parse_qsl, urlsplit
 from xstreamcast.errors import Place, error, missing_file
 from xstreamcast.model.change import Change, Eos
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import Arrival, Form, FragmentReader, ReaderState, read_stream
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.scan.encoding import plain_chunks, plain_xml
 from xstreamcast.serve import SCHEME
 from xstreamcast.serve.channel import Incoming
 from xstreamcast.serve.client import Address, Heard, Outage, Trouble, arrivals_of, check_log, parse_address, tune
 from xstreamcast.serve.reception import Reception
+from xstreamcast.wire.fragment import Arrival, Form, FragmentReader, ReaderState, read_stream
 
 Batch = list[Incoming | Diagnostic]
 POLL: Final = 0.1
@@ -59,7 +59,7 @@ def check(source: str, stream: str) -> None:
 
 
 def follow(source: str, stream: str, mark: str) -> AsyncIterator[Batch]:
-    """What a source brings after a mark, in batches as they come."""
+    """The arrivals of a source after a mark, in batches as they come."""
     if source.startswith("generate:"):
         return Generated.parse(source, stream).follow(int(mark or 0))
     if source.startswith(SCHEME):
@@ -84,7 +84,7 @@ def _piped() -> Iterator[Batch]:
 
 
 def _file(path: Path, since: int) -> Iterator[Batch]:
-    """What a file brings after an offset. It is read from its beginning, which says how to read the rest."""
+    """The arrivals of a file after an offset. It is read from its beginning, which says how to read the rest."""
     arrivals = (arrival for arrival in read_stream(path, limit=LIMIT) if arrival.end > since)
     while batch := [_incoming(arrival, str(arrival.end)) for arrival in islice(arrivals, _TOGETHER)]:
         yield batch
@@ -113,7 +113,7 @@ async def _folder(folder: Path, mark: str) -> AsyncIterator[Batch]:
 
 
 async def _relayed(address: Address, mark: str) -> AsyncIterator[Batch]:
-    """What another server sends; trouble with the connection is told, and passes."""
+    """The arrivals from another server; trouble with the connection is told, and passes."""
     log, _, since = mark.partition(":")
     reception = Reception(log=log, since=int(since or 0), head=int(since or 0))
     outage, place = Outage(), Place(str(address))

@@ -1,5 +1,12 @@
 """Spark: the same queries and the same streams, on one machine or many.
 
+In come queries and documents or streams as Spark has them; out come DataFrames and sinks. Data at rest is in
+:mod:`.rest`, data in motion in :mod:`.motion`; both run the plans of :mod:`xstreamcast.plan` by the code of
+:mod:`xstreamcast.run`. What they share: :mod:`.source` (``format("xstreamcast")``), :mod:`.stages` (what runs where),
+:mod:`.transport` (items between processes), :mod:`.failures` (errors of tasks). A Spark to work with: :mod:`.session`,
+:mod:`.connect`, :mod:`.cluster`, :mod:`.java`, :mod:`.versions`, :mod:`.package` (for executors); and its start, made
+short: :mod:`.home`, :mod:`.class_archive`, :mod:`.worker`.
+
 >>> from xstreamcast.spark import query, session                # doctest: +SKIP
 >>> spark = session()                                           # doctest: +SKIP
 >>> spark.readStream.format("xstreamcast").load("feed/credit")  # doctest: +SKIP
@@ -8,7 +15,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.spark.session import session
 
@@ -18,22 +25,41 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from xstreamcast.spark.motion.association import Streams
+    from xstreamcast.spark.motion.brought import table_rows
     from xstreamcast.spark.motion.continuous_query import Motion
     from xstreamcast.spark.motion.feed import Fed
     from xstreamcast.spark.motion.kafka import ToKafka
+    from xstreamcast.spark.motion.rows import item_of
     from xstreamcast.spark.motion.sink_merge import MergeTable
+    from xstreamcast.spark.package import archive, executor_settings
+    from xstreamcast.spark.session import shut_down
 
 __all__ = [
     "MergeTable",
     "ToKafka",
+    "archive",
     "continuous",
     "continuous_many",
+    "executor_settings",
     "feed",
     "from_kafka",
+    "item_of",
     "query",
     "register",
     "session",
+    "shut_down",
+    "table_rows",
 ]
+
+_HOMES: Final = {
+    "MergeTable": "xstreamcast.spark.motion.sink_merge",
+    "ToKafka": "xstreamcast.spark.motion.kafka",
+    "archive": "xstreamcast.spark.package",
+    "executor_settings": "xstreamcast.spark.package",
+    "item_of": "xstreamcast.spark.motion.rows",
+    "shut_down": "xstreamcast.spark.session",
+    "table_rows": "xstreamcast.spark.motion.brought",
+}
 
 
 def register(spark: SparkSession) -> None:
@@ -95,13 +121,9 @@ def from_kafka(
 
 
 def __getattr__(name: str) -> Any:
-    """The names of what needs PySpark, when they are asked for."""
-    if name == "ToKafka":
-        from xstreamcast.spark.motion.kafka import ToKafka
+    """The names of what is seldom needed, or needs PySpark, when they are asked for."""
+    if name in _HOMES:
+        from importlib import import_module
 
-        return ToKafka
-    if name == "MergeTable":
-        from xstreamcast.spark.motion.sink_merge import MergeTable
-
-        return MergeTable
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

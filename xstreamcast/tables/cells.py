@@ -22,8 +22,8 @@ from xstreamcast.errors import error
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.function import Array, Map
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT, TEXT, name_local
+from xstreamcast.model.python_values import plain
 from xstreamcast.model.tree import Node, Tree
-from xstreamcast.run.library import plain
 
 Nested = Literal["struct", "columns", "xml", "text"]
 NESTED: Final = ("struct", "columns", "xml", "text")
@@ -125,7 +125,7 @@ def _element(tree: Tree, index: int, nested: Nested) -> dict[str, Any]:
 
 
 def _columns(element: Node) -> dict[str, Any]:
-    """What an element holds, by paths from it; as ``""`` its text, if it has some of its own or has nothing else."""
+    """The values in an element, by paths from it; as ``""`` its text, if it has some of its own or nothing else."""
     row: dict[str, Any] = {f"@{attribute.local}": attribute.string for attribute in element.attributes()}
     children = element.children()
     below: dict[str, list[dict[str, Any]]] = {}

@@ -18,6 +18,7 @@ from functools import partial
 from typing import Final
 
 from xstreamcast.errors import error
+from xstreamcast.functions.registry import known_function
 from xstreamcast.functions.registry import names as function_names
 from xstreamcast.lang import ast
 from xstreamcast.lang.ast.node import NOWHERE, Node
@@ -25,7 +26,6 @@ from xstreamcast.lang.context import StaticContext
 from xstreamcast.lang.link import parse
 from xstreamcast.lang.walk import rebuild
 from xstreamcast.model.namespaces import FN, XS
-from xstreamcast.run.library import known_function
 from xstreamcast.tables.columns import TYPES, declared
 from xstreamcast.tables.kinds import Kind, listed
 
@@ -55,7 +55,7 @@ def parse_columns(text: str) -> dict[str, str]:
 
 
 def _entries(text: str) -> list[str]:
-    """What stands between commas that are in no string, parenthesis or bracket."""
+    """The texts between commas that are in no string, parenthesis or bracket."""
     made, depth = [""], 0
     for piece in _PIECES.findall(text):
         if piece == "," and not depth:
@@ -83,7 +83,7 @@ def with_columns(module: ast.Module, columns: Mapping[str, str]) -> tuple[ast.Mo
 
 
 def _value(name: str, text: str, module: ast.Module, kinds: dict[str, Kind | None]) -> ast.Expr:
-    """What a column is, of ``$row``."""
+    """The expression of a column, of ``$row``."""
     as_xml = _XML.fullmatch(text)
     path, said, repeated = (as_xml[1], "string", False) if as_xml else declared(name, text)
     parsed = parse(
@@ -103,7 +103,7 @@ def _value(name: str, text: str, module: ast.Module, kinds: dict[str, Kind | Non
 
 
 def _inside(module: ast.Module) -> StaticContext:
-    """What a query's prolog declares, for an expression that stands in its body."""
+    """The static context that a query's prolog declares, for an expression that stands in its body."""
     assert module.static is not None
     declared = [each.name.expanded for part in (module, *module.imported) for each in part.prolog
                 if isinstance(each, ast.VariableDecl)]  # fmt: skip

@@ -3,11 +3,11 @@
 A column's path begins at the element: child and attribute steps, ``//``, ``text()``, ``.``; or it leads outwards to an
 attribute of an element around it: ``../@id``, ``ancestor::region/@name``. Behind it may stand what it gives, as XQuery
 writes it: ``bidder/increase as xs:double*``. With ``*`` or ``+`` the column is a list. Anything else is an expression
-that is computed for each element (:mod:`~xstreamcast.tables.computed`).
+that is computed for each element (:mod:`~xstreamcast.run.computed`).
 
 With paths, everything from the kernel's arrays to Arrow's is done for many rows at once: no value is a Python object.
 
->>> parse_column("bids", "bidder/increase as xs:double*").kind
+>>> path_column("bids", "bidder/increase as xs:double*").kind
 'double*'
 """
 
@@ -17,22 +17,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 
 from xstreamcast.errors import Place, error
-from xstreamcast.model.atomic import Float, Untyped
+from xstreamcast.model.atomic import Float, Item, Untyped
 from xstreamcast.model.datetime import Date, DateTime
 from xstreamcast.model.lexical import to_string
 from xstreamcast.model.names import ELEMENT, TEXT, name_kind, name_local, name_uri
 from xstreamcast.model.tree import Node, Tree
+from xstreamcast.native.vector import Longs
 from xstreamcast.scan import spans
 from xstreamcast.scan.automaton import Action, Target
 from xstreamcast.scan.octets import Octets
 from xstreamcast.scan.path import NodeTest, Path, Step, parse_path
-from xstreamcast.scan.vector import Longs
-from xstreamcast.tables.computed import Computed
 
 _AS: Final = re.compile(r"^(?P<path>.*?)(?:\s+as\s+(?:xs:)?(?P<type>[A-Za-z]+)(?P<occurs>[?*+]?))?\s*$", re.DOTALL)
 _NO_STEPS: Final = re.compile(r"""[\[\]|,'"$=<>\s]""")
@@ -49,6 +48,16 @@ TYPES: Final = {
 """Of XML Schema, and as Spark calls them."""
 
 
+class Expression(Protocol):
+    """The expression of a column that is no path, as a query that was compiled for it."""
+
+    def targets(self, record: Path) -> tuple[Target, ...]:
+        """The targets of a scan for the elements of a path."""
+
+    def values(self, records: Sequence[Node], now: DateTime, place: Any) -> list[list[Item]]:
+        """The atomic values that each element has; ``place`` tells where an element stands."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column: its path from the element, or the steps outwards, and its type; ``kind`` is "" if that is not known."""
@@ -60,7 +69,7 @@ class Column:
     ancestor: NodeTest | None
     type: str
     repeated: bool | None
-    computed: Computed | None = None
+    computed: Expression | None = None
     """The expression, if it is no such path."""
 
     @property
@@ -75,7 +84,7 @@ class Column:
 
 
 def declared(name: str, text: str) -> tuple[str, str, bool | None]:
-    """What a column looks at, the type that is said behind it ("": none), and whether it is a list (None: not said)."""
+    """The path of a column, the type that is said behind it ("": none), and whether it is a list (None: not said)."""
     match = _AS.match(text.strip())
     assert match is not None, "the pattern matches anything"
     path = match["path"].strip()
@@ -88,8 +97,8 @@ def declared(name: str, text: str) -> tuple[str, str, bool | None]:
     return path, match["type"], match["occurs"] in ("*", "+")
 
 
-def parse_column(name: str, text: str, namespaces: Mapping[str, str] | None = None) -> Column:
-    """A column of the option ``columns``."""
+def path_column(name: str, text: str, namespaces: Mapping[str, str] | None = None) -> Column | None:
+    """A column of the option ``columns``; None where it is no path: an expression must be computed."""
     path, said, repeated = declared(name, text)
     kind = TYPES[said] if said else ""
     outwards = _OUTWARDS.fullmatch(path)
@@ -100,7 +109,7 @@ def parse_column(name: str, text: str, namespaces: Mapping[str, str] | None = No
         (step,) = parse_path("/" + outwards["name"], namespaces).steps
         return Column(name, attribute, -1, step.test, kind, repeated)
     if not _STEPS.fullmatch(path):
-        return Column(name, Path(), 0, None, kind, repeated, Computed(name, path, tuple((namespaces or {}).items())))
+        return None
     inner = path.removeprefix(".")
     steps = parse_path(inner if inner.startswith("/") else "/" + inner, namespaces) if inner else Path()
     return Column(name, steps, 0, None, kind, repeated)
@@ -115,7 +124,7 @@ def parse_record(text: str, namespaces: Mapping[str, str] | None = None) -> Path
 
 
 def targets(record: Path, columns: Iterable[Column]) -> tuple[Target, ...]:
-    """What a scan has to keep of a document."""
+    """The targets of a scan for the columns."""
     made = [Target(record, Action.KEEP)]
     for column in columns:
         if column.computed is not None:
@@ -269,7 +278,7 @@ class Found:
     joined: Any
     ends: Longs
     kinds: frozenset[type]
-    """What values that were computed are."""
+    """The classes of values that were computed."""
 
     @property
     def begins(self) -> Longs:
@@ -277,7 +286,7 @@ class Found:
 
 
 def found(table: Table, column: Column, records: Longs, now: DateTime, place: Any) -> Found:
-    """What a column has of the records of a batch; ``place(number)`` says where a record stands, for errors."""
+    """The values of a column for the records of a batch; ``place(number)`` says where a record stands, for errors."""
     if column.computed is None:
         owners, rows = table.column(column, records)
         return Found(owners, *table.values(rows), frozenset())
@@ -381,7 +390,7 @@ def inferred(columns: Sequence[Column], tables: Iterable[tuple[Table, Longs]], n
 
 
 class _Sample:
-    """What values have been like."""
+    """The types of the values so far."""
 
     def __init__(self) -> None:
         self.kinds: set[type] = set()

@@ -3,45 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.model.atomic import Item, Untyped
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.model.namespaces import STREAM
-from xstreamcast.model.parse import parse
 from xstreamcast.model.tree import Node
-from xstreamcast.run.query import compile
+from xstreamcast.scan.parse import parse
 from xstreamcast.tables.cells import Nested, row
 from xstreamcast.tables.kinds import Kind
 
-_ITEMS: Final = "xstreamcast-items"
+if TYPE_CHECKING:
+    from xstreamcast.run.query import Query
+
+ITEMS: Final = "xstreamcast-items"
+"""The variable of a query over contents that is bound to their items."""
 _SPEAKING: Final = f'<row xmlns:stream="{STREAM}">'.encode()
 
 
 class Contents:
-    """What becomes of contents: ``columns`` as :func:`xstreamcast.query` has them; else attributes and children.
+    """Contents as rows: those of a ``query`` with columns over the items ``$xstreamcast-items``; without one, each
+    element's attributes and children.
 
-    >>> made = Contents("@id, price as xs:decimal")
-    >>> made.rows([b"<b id='1'><price>2</price></b>", b"<b id='2'/>"])
-    [{'id': '1', 'price': Decimal('2')}, {'id': '2', 'price': None}]
     >>> Contents(None).rows([b"<b id='1'><price>2</price></b>", b" 7"])
     [{'@id': '1', 'price': '2'}, {'value': '7'}]
     """
 
-    def __init__(
-        self,
-        columns: str | Mapping[str, str] | None,
-        nested: Nested = "struct",
-        namespaces: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, query: Query | None, nested: Nested = "struct") -> None:
+        self.query = query
         self.nested: Nested = nested
-        prolog = "".join(
-            f'declare namespace {prefix} = "{uri}"; ' if prefix else f'declare default element namespace "{uri}"; '
-            for prefix, uri in (namespaces or {}).items()
-        )
-        self.query = None
-        if columns is not None:
-            self.query = compile(f"{prolog}${_ITEMS}", columns=columns, variables=(_ITEMS,))
 
     @property
     def declared(self) -> Mapping[str, Kind | None]:
@@ -58,7 +48,7 @@ class Contents:
         (top,) = parse(b"".join(parts)).children()
         items: list[Item] = [_item(each) for each in top.children()]
         if self.query is not None:
-            items = self.query(variables={_ITEMS: items}).items()
+            items = self.query(variables={ITEMS: items}).items()
         return [row(item, self.nested) for item in items]
 
 

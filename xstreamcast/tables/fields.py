@@ -19,7 +19,7 @@ from xstreamcast.model.names import ATTRIBUTE, ELEMENT
 from xstreamcast.model.namespaces import FN, XS
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import VarName
-from xstreamcast.plan.decompose.tests import relative
+from xstreamcast.plan.decompose.scan_filters import relative
 from xstreamcast.tables.cells import Nested, cell
 from xstreamcast.tables.columns import TYPES, Column, Table, arrow
 from xstreamcast.tables.kinds import Kind, kind_of_all, listed

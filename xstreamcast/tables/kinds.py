@@ -132,9 +132,11 @@ def written(value: Any) -> str:
         return dumps(as_json(value), ensure_ascii=False)
     if isinstance(value, float | Decimal | timedelta | bytes):
         from xstreamcast.model.lexical import to_string
-        from xstreamcast.run.library import item_of
+        from xstreamcast.model.python_values import atomic_of
 
-        return to_string(item_of(value))
+        atomic = atomic_of(value)
+        assert atomic is not None
+        return to_string(atomic)
     return iso(value) if isinstance(value, date | time) else str(value)
 
 

@@ -8,20 +8,15 @@ position of the table; then what differs is written, and from there on every cha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from xstreamcast.errors import error
-from xstreamcast.model.change import ContentChange, Hide, Remove, Replace, Show
-from xstreamcast.run.continuous.display.emit import ANSWER, ERROR
+from xstreamcast.model.change import ANSWER, ERROR, ContentChange, Hide, Remove, Replace, Show
 
 if TYPE_CHECKING:
-    from xstreamcast.run.continuous.arrive.inflow import Inflow
     from xstreamcast.run.continuous.display.shelf import Emitted
-    from xstreamcast.run.query import Query
-    from xstreamcast.tables.answer_table import AnswerTable, Removal, RowChange
-    from xstreamcast.tables.cells import Nested
+    from xstreamcast.tables.answer_table import AnswerTable, RowChange
     from xstreamcast.tables.contents import Contents
 
 _MANY: Final = 5_000
@@ -54,7 +49,7 @@ class TableSink:
         self._written = monotonic()
 
     def take(self, emitted: Iterable[Emitted], soon: bool = False) -> None:
-        """What is different in the answer; it is written now, or ``soon``."""
+        """Takes the difference of the answer; it is written now, or ``soon``."""
         self.position = self.where()
         for change, order in emitted:
             self._told = True
@@ -135,79 +130,3 @@ class TableSink:
             rows = self.contents.rows([content for _, _, content in some])
             for (region, place, _), values in zip(some, rows, strict=True):
                 yield RowChange(region, place, values)
-
-
-def table_of_query(
-    query: Query,
-    url: str,
-    columns: str | Mapping[str, str] | None,
-    key: str | Sequence[str],
-    removed: Removal,
-    nested: Nested,
-) -> tuple[AnswerTable, Contents]:
-    """The table of a query's answer, and what makes rows of its items; all as :meth:`Tabled.into` says."""
-    from xstreamcast.tables.answer_table import AnswerTable
-    from xstreamcast.tables.contents import Contents
-
-    namespaces = query.executable.program.static.namespaces
-    contents = Contents(columns, nested, {prefix: uri for prefix, uri in namespaces.items() if prefix != "xml"})
-    keys = tuple(name.strip() for name in key.split(",")) if isinstance(key, str) else tuple(key)
-    about = f"{query.text}\n{columns}\n{nested}"
-    return AnswerTable(url, declared=contents.declared, key=keys, removed=removed, about=about), contents
-
-
-class Tabled:
-    """A query whose answer is kept in tables."""
-
-    query: Query
-    inflow: Inflow
-    streams: tuple[str, ...]
-    _tables: tuple[TableSink, ...] = ()
-
-    @property
-    def begun(self) -> bool:
-        """Whether it has begun to be answered."""
-        raise NotImplementedError
-
-    def tabled(self, emitted: list[Emitted], soon: bool) -> list[Emitted]:
-        """Changes of the answer, which its tables have heard of."""
-        for table in self._tables:
-            table.take(emitted, soon)
-        return emitted
-
-    def into(
-        self,
-        url: str,
-        *,
-        columns: str | Mapping[str, str] | None = None,
-        key: str | Sequence[str] = (),
-        removed: Removal = "delete",
-        nested: Nested = "struct",
-    ) -> TableSink:
-        """Keep a table equal to the answer, from now on: ``with q.into("postgresql://host/db#books"): …``.
-
-        Rows are written in transactions, with the position in the streams: a query that is asked again after a crash
-        goes on from there. ``columns`` as in :func:`xstreamcast.query`; ``key``: columns that differ in all rows;
-        ``removed``: rows that are gone are deleted, or ``"mark"``-ed; ``nested``: elements with attributes or children
-        of their own as JSON (``"struct"``), ``"xml"`` or ``"text"``. XSC0155–XSC0157: what may be wrong with a table.
-
-        >>> from xstreamcast import continuous
-        >>> from xstreamcast.model.change import Fill
-        >>> q = continuous('stream("s")//b')
-        >>> with q.into("sqlite::memory:#books", columns="@id, price as xs:decimal") as table:
-        ...     _ = q.feed(Fill(region=0, content=b"<a><b id='1'><price>2.5</price></b></a>"))
-        ...     table.table.database.execute("SELECT id, price FROM books")
-        [('1', 2.5)]
-        """
-        if self.begun:
-            hint = "name its table before anything is fed to it"
-            raise error("XSC0091", "the query has begun to be answered", hint=hint)
-        table, contents = table_of_query(self.query, url, columns, key, removed, nested)
-        self.inflow.forwards = False
-
-        def where() -> dict[str, int]:
-            return {name: self.inflow.association(name).changed for name in self.streams}
-
-        made = TableSink(table, contents, where, lambda: self.inflow.is_over(self.streams))
-        self._tables = (*self._tables, made)
-        return made

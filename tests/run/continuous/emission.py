@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
+from xstreamcast.functions.registry import known_function
 from xstreamcast.lang.link import parse
 from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
@@ -15,7 +16,7 @@ from xstreamcast.plan.decompose.plan import plan
 from xstreamcast.run.continuous.display.emit import Output, error_text
 from xstreamcast.run.continuous.display.shelf import Emitted
 from xstreamcast.run.continuous.journal import Journal
-from xstreamcast.run.library import known_function, moment_of
+from xstreamcast.run.library import moment_of
 from xstreamcast.run.units import Evaluation
 
 

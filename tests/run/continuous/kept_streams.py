@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xstreamcast.cast.materialise import View
+from xstreamcast.functions.registry import known_function
 from xstreamcast.lang.link import parse
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure
@@ -10,7 +11,6 @@ from xstreamcast.model.time import START, Instant
 from xstreamcast.plan.modes.rewrite import Emission, rewrite
 from xstreamcast.run.continuous.arrive.share import Association
 from xstreamcast.run.continuous.evaluate.marked_view import Anew, marked_view
-from xstreamcast.run.library import known_function
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
 from xstreamcast.cast.regions import Region, Regions
-from xstreamcast.model.content import write_content
 from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.time import NOW, format_instant
+from xstreamcast.wire.content import write_content
 
 HOLE = f"{{{STREAM}}}hole"
 

@@ -10,6 +10,7 @@ from kleene_documents import Marked
 
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
+from xstreamcast.functions.registry import known_function
 from xstreamcast.lang.link import parse
 from xstreamcast.model.atomic import Item
 from xstreamcast.model.change import Change, Eos
@@ -22,7 +23,7 @@ from xstreamcast.plan.modes.rewrite import Emission, rewrite
 from xstreamcast.run.continuous.arrive.share import Association
 from xstreamcast.run.continuous.evaluate import marked_view
 from xstreamcast.run.continuous.evaluate.modes import Modal
-from xstreamcast.run.library import known_function, moment_of
+from xstreamcast.run.library import moment_of
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.units import Evaluation

@@ -16,13 +16,13 @@ from random_streams import STRUCTURE, queries, streams
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Change
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.run.continuous.query import continuous
 from xstreamcast.run.query import Query, compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
+from xstreamcast.wire.fragment import read_stream
 
 
 def from_scratch(query: Query, t: Materialiser) -> str:

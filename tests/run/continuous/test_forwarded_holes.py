@@ -32,7 +32,6 @@ from xstreamcast.model.change import (
     Replace,
     Show,
 )
-from xstreamcast.model.fragment import FragmentWriter, read_stream
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.model.time import parse_instant
@@ -40,6 +39,7 @@ from xstreamcast.run.continuous.query import ContinuousQuery, continuous, contin
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
+from xstreamcast.wire.fragment import FragmentWriter, read_stream
 
 COPIES = (
     "//b",

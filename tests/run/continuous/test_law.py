@@ -15,19 +15,20 @@ from random_streams import STRUCTURE, queries, streams
 
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
+from xstreamcast.functions.registry import known_function
 from xstreamcast.lang.link import parse
 from xstreamcast.model.change import After, Before, Change, Fill, Freeze, Hide, Remove, Replace, Show
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import Strategy
 from xstreamcast.plan.decompose.plan import plan
 from xstreamcast.run.continuous.engine import Continuous
-from xstreamcast.run.library import known_function, moment_of
+from xstreamcast.run.library import moment_of
 from xstreamcast.run.query import Query, compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.units import Evaluation
+from xstreamcast.wire.fragment import read_stream
 
 NOW = "2003-11-30"
 slow = [HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -11,10 +11,10 @@ from xstreamcast import continuous
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Change, Eos, Fill, Freeze, Hide, Remove, Replace
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.plan.modes.rewrite import EMISSIONS, Emission
+from xstreamcast.wire.fragment import read_stream
 
 
 def fill(region: int, content: str) -> Fill:

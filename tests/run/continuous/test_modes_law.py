@@ -16,10 +16,10 @@ from xstreamcast import continuous
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Change, Eos, Fill, Freeze, Hide, Remove, Replace, Show
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.plan.modes.rewrite import Emission
+from xstreamcast.wire.fragment import read_stream
 
 slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
 seeded = settings(max_examples=36 * MORE, deadline=None, database=None, suppress_health_check=slow)

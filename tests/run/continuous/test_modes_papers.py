@@ -8,8 +8,8 @@ import pytest
 
 from xstreamcast import continuous
 from xstreamcast.model.change import Change
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.plan.modes.rewrite import Emission
+from xstreamcast.wire.fragment import read_stream
 
 
 def told(text: str, stream: str, emission: Emission, lateness: float | None = None) -> list[str]:

@@ -17,7 +17,6 @@ import xstreamcast
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Change, Fill, Hide, Remove, Replace
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.run.continuous.arrive import inflow, share
@@ -25,6 +24,7 @@ from xstreamcast.run.continuous.query import ContinuousQuery
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
+from xstreamcast.wire.fragment import read_stream
 
 STRUCTURE = """<stream:structure xmlns:stream="urn:xstreamcast:stream">
   <tag id="1" name="shop" type="snapshot">

@@ -17,7 +17,6 @@ from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.cli import main
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import Change, ContentChange, Eos, Fill, Replace
-from xstreamcast.model.fragment import FragmentWriter, read_stream
 from xstreamcast.model.namespaces import STREAM
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, parse_structure, write_structure
@@ -27,6 +26,7 @@ from xstreamcast.run.continuous.query import ContinuousQuery, continuous
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
+from xstreamcast.wire.fragment import FragmentWriter, read_stream
 
 KNOWN = parse_structure(STRUCTURE)
 ERROR = "{urn:xstreamcast:error}error"

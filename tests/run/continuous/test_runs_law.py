@@ -26,13 +26,13 @@ from xstreamcast.model.change import (
     Replace,
     Show,
 )
-from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import Structure, parse_structure
 from xstreamcast.run.continuous.arrive import inflow
 from xstreamcast.run.continuous.evaluate import bulk
 from xstreamcast.run.query import compile
 from xstreamcast.run.streams import view_of
+from xstreamcast.wire.fragment import FragmentWriter
 
 STRUCTURE = """<stream:structure xmlns:stream="urn:xstreamcast:stream">
   <tag id="1" name="r" type="snapshot">

@@ -19,8 +19,8 @@ from random_streams import STRUCTURE, queries, streams
 from timed import Beside, Happening, at
 
 from xstreamcast.model.change import Change
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import parse_structure
+from xstreamcast.wire.fragment import read_stream
 
 seeded = settings(max_examples=24 * MORE, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 

@@ -12,8 +12,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from timed import Beside
 
 from xstreamcast.model.change import Change
-from xstreamcast.model.fragment import read_stream
 from xstreamcast.model.structure import Structure
+from xstreamcast.wire.fragment import read_stream
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "sigmod04").glob("*/*.xq"))
 MINUTE = 60_000_000

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from xstreamcast.model.atomic import Item
-from xstreamcast.model.parse import parse
 from xstreamcast.model.tree import Node
 from xstreamcast.run.continuous.display.written import written, written_each
+from xstreamcast.scan.parse import parse
 
 PLAIN = '<r><a n="1">x &amp; y</a><b/>t&lt;<!--c--><?p i?><a><b>1</b></a></r>'
 NAMED = '<r xmlns:p="urn:p"><p:a p:n="1">x</p:a><a/>t</r>'

@@ -1,12 +1,15 @@
 """The abstract syntax of XQuery 3.1 (without schema import) and XCQL.
 
-A node is a frozen declaration; behaviour lives in the passes. Every node has a keyword-only ``span``, the
-offsets of its text, which equality ignores: two nodes are equal when they mean the same.
+Text comes in as :mod:`xstreamcast.lang.parser` reads it, nodes go out; read :mod:`.node` (what each has) and
+:mod:`.names` first, then :mod:`.primaries`, :mod:`.paths`, :mod:`.operators`, :mod:`.functions`, :mod:`.constructors`,
+:mod:`.flwor`, :mod:`.types`, :mod:`.prolog` (modules), :mod:`.xcql`. A node is a frozen declaration; behaviour lives in
+the passes. Every node has a keyword-only ``span``, the offsets of its text, which equality ignores: two nodes are equal
+when they mean the same.
 
 What the parser already simplifies, so that later stages see one form:
 
-* ``a//b`` is ``a/descendant-or-self::node()/b``, ``..`` is ``parent::node()``, ``@x`` is ``attribute::x``;
-  a leading ``/`` is the step :class:`Root` (W3C XPath 3.1, §3.3.5).
+* ``a//b`` is ``a/descendant-or-self::node()/b``, ``..`` is ``parent::node()``, ``@x`` is ``attribute::x``; a leading
+  ``/`` is the step :class:`Root` (W3C XPath 3.1, §3.3.5).
 * ``e => f(x)`` is ``f(e, x)``; ``e => $f(x)`` is ``$f(e, x)`` (§3.16).
 * ``for $a in x, $b in y`` is two clauses; ``---e`` is one :class:`Unary`; parentheses leave no node.
 * Boundary whitespace is already stripped or kept, entity and character references are already expanded.

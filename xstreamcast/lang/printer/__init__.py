@@ -1,7 +1,9 @@
 """Syntax trees → XQuery text. ``parse(to_xquery(m))`` equals ``m``, spans aside.
 
 Parentheses appear where precedence asks for them. Text inside direct constructors is never re-indented, for its
-whitespace is data; everything else is laid out with one clause per line.
+whitespace is data; everything else is laid out with one clause per line. Read :mod:`.writer` (layout, shared by all)
+and :mod:`.levels` (how tightly expressions bind), then a file for each kind of node: :mod:`.paths`, :mod:`.operators`,
+:mod:`.flwor`, :mod:`.constructors`, :mod:`.types`, :mod:`.prolog`, and :mod:`.text` (quotes, escapes).
 """
 
 from __future__ import annotations

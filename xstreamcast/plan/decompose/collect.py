@@ -16,7 +16,7 @@ from xstreamcast.lang.walk import descendants, rebuild
 from xstreamcast.model.namespaces import XS
 from xstreamcast.plan.algebra import PLAN, Column, Concat, Gather, Reduce, Slice, Sort, VarName
 from xstreamcast.plan.decompose.joins import data, reduced_to
-from xstreamcast.plan.decompose.where import APART, FOREIGN, MIXED, Where
+from xstreamcast.plan.decompose.record_paths import APART, FOREIGN, MIXED, Where
 from xstreamcast.plan.passes.shapes import boolean, is_fn, is_safe, nodes
 from xstreamcast.plan.passes.variables import binders, free
 

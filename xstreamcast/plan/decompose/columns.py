@@ -15,7 +15,7 @@ from xstreamcast.lang.walk import descendants, rebuild
 from xstreamcast.model.namespaces import CODEPOINT, FN, MATH, XS
 from xstreamcast.model.record import record
 from xstreamcast.plan.algebra import Gather, Reduce, Sort, Unit, VarName
-from xstreamcast.plan.decompose.tests import relative
+from xstreamcast.plan.decompose.scan_filters import relative
 from xstreamcast.plan.passes.shapes import is_fn
 from xstreamcast.scan.path import Path
 

@@ -10,7 +10,7 @@ from xstreamcast.lang import ast
 from xstreamcast.model.names import ELEMENT
 from xstreamcast.plan.algebra import VarName
 from xstreamcast.plan.decompose.paths import owner, scan_test
-from xstreamcast.plan.decompose.where import Where
+from xstreamcast.plan.decompose.record_paths import Where
 from xstreamcast.plan.passes.variables import substitute
 from xstreamcast.scan.path import Path, Step
 

@@ -16,7 +16,7 @@ from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.algebra import Concat, Nest, Reduce, Reduction, Slice, VarName
 from xstreamcast.plan.decompose.collect import bound_in
 from xstreamcast.plan.decompose.folds import last_item
-from xstreamcast.plan.decompose.where import Blocking
+from xstreamcast.plan.decompose.record_paths import Blocking
 from xstreamcast.plan.passes.dependence import focus_of, navigates, repeatable
 from xstreamcast.plan.passes.open_root import Refocused
 from xstreamcast.plan.passes.shapes import boolean, nodes

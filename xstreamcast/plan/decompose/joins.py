@@ -20,8 +20,8 @@ from xstreamcast.lang.walk import rebuild
 from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.algebra import PLAN, Concat, Group, Reduce
 from xstreamcast.plan.decompose.record import RecordBody
+from xstreamcast.plan.decompose.record_paths import APART, FOREIGN, Blocking, Where
 from xstreamcast.plan.decompose.rows import FORWARD, TURNED, Rows, about, conjuncts, depends, elements, rows_of
-from xstreamcast.plan.decompose.where import APART, FOREIGN, Blocking, Where
 from xstreamcast.plan.passes.dependence import focus_of, navigates
 from xstreamcast.plan.passes.shapes import boolean, is_safe
 from xstreamcast.plan.passes.variables import free
@@ -279,7 +279,7 @@ class Joins:
     def _projected(
         body: RecordBody, call: ast.Expr, e: ast.IntervalProjection, focus: Where | None
     ) -> ast.IntervalProjection:
-        """What is looked up by its life, projected as the query says."""
+        """Elements that are looked up by their life, projected as the query says."""
         begin = body.visit(e.begin, focus)[0]
         end = None if e.end is None else body.visit(e.end, focus)[0]
         return ast.IntervalProjection(call, begin, end, span=e.span)

@@ -21,9 +21,9 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.algebra import Pass, Plan, Reduce, Source, Strategy, Unit, VarName, reads_items
-from xstreamcast.plan.decompose.seen import seen_by
+from xstreamcast.plan.decompose.record_paths import Blocking
+from xstreamcast.plan.decompose.unit_view import seen_by
 from xstreamcast.plan.decompose.units import Decomposition
-from xstreamcast.plan.decompose.where import Blocking
 from xstreamcast.plan.passes import Streams, normalise
 from xstreamcast.plan.passes.dependence import Dependence, call_key, focus_of
 from xstreamcast.plan.projection.project import merge, project
@@ -126,7 +126,7 @@ def _passes(module: ast.Module, units: list[Unit]) -> tuple[Pass, ...]:
 
 
 def targets(module: ast.Module, units: list[Unit]) -> tuple[Target, ...]:
-    """What a scan must keep for units of one document."""
+    """The targets of a scan for the units of one document."""
     found = []
     for unit in units:
         if unit.path is not None and unit.reduction == Reduce("count"):

@@ -20,8 +20,8 @@ from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.algebra import PLAN, Rank, Slice, VarName
 from xstreamcast.plan.decompose.collect import Columns, bound_in, goes_deep, of_record
 from xstreamcast.plan.decompose.joins import data
+from xstreamcast.plan.decompose.record_paths import APART, FOREIGN, MIXED, Blocking, Where
 from xstreamcast.plan.decompose.rows import conjuncts
-from xstreamcast.plan.decompose.where import APART, FOREIGN, MIXED, Blocking, Where
 from xstreamcast.plan.passes.dependence import POSITION, focus_of, repeatable
 from xstreamcast.plan.passes.shapes import is_fn, nodes, slice_of
 from xstreamcast.plan.passes.variables import free
@@ -221,7 +221,7 @@ def _unit(
 
 
 def in_two(e: ast.Expr) -> ast.Expr | None:
-    """What is one sequence after another, each of which can be followed: None if it is not such.
+    """An expression as two sequences, one after the other, each of which can be followed; None if it is none.
 
     if (c) then A else B                     if (c) then A else (), if (not(c)) then B else ()
     switch (v) case 1 return A default B     if (switch (v) case 1 return true() default false()) then A else B

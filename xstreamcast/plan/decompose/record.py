@@ -1,4 +1,4 @@
-"""What an expression may look at when one record is all there is.
+"""The parts of a document that an expression may look at when one record is all there is.
 
 An expression is *local* to a record when it reads nothing but the record's subtree, and the names and attributes of
 its ancestors: those stand in every batch of the document that the record can be in. Whatever else an ancestor has may
@@ -18,7 +18,7 @@ from xstreamcast.model.namespaces import FN, STREAM
 from xstreamcast.model.types import AtomicType
 from xstreamcast.operators.aggregates import COUNTING
 from xstreamcast.plan.algebra import VarName
-from xstreamcast.plan.decompose.where import (
+from xstreamcast.plan.decompose.record_paths import (
     ABOVE,
     APART,
     BARRED,
@@ -62,7 +62,7 @@ _CONSUMING: Final = (
     *ast.CONSTRUCTORS,
     ast.StringConstructor,
 )
-"""What atomises or copies its operands: no node of them is in the value."""
+"""Expressions that atomise or copy their operands: no node of them is in the value."""
 
 
 class Functions:
@@ -120,7 +120,7 @@ class Correlation(Protocol):
     """Finds loops over a document in the body of a record that are look-ups in another unit: joins."""
 
     def mark(self) -> Callable[[], None]:
-        """What forgets the units that have been made since."""
+        """Gives a function that forgets the units that have been made since."""
 
     def of(self, body: RecordBody, e: ast.Expr, focus: Where | None) -> tuple[ast.Expr, Where] | None:
         """The expression as a look-up, and where its nodes are; None if it is none."""

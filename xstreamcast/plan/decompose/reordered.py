@@ -17,7 +17,7 @@ from xstreamcast.lang.walk import children
 from xstreamcast.model.namespaces import FN
 from xstreamcast.model.types import AtomicType
 from xstreamcast.plan.algebra import VarName
-from xstreamcast.plan.decompose.where import Blocking
+from xstreamcast.plan.decompose.record_paths import Blocking
 from xstreamcast.plan.passes.shapes import is_fn
 from xstreamcast.plan.passes.variables import binders, free
 

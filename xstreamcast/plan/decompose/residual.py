@@ -1,4 +1,4 @@
-"""What is left of an expression when variables stand for the units in it."""
+"""The rest of an expression when variables stand for the units in it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from xstreamcast.plan.algebra import Fold, Group, Reduce, Slice, Unit, VarName, 
 from xstreamcast.plan.decompose.collect import bound_in
 from xstreamcast.plan.decompose.folds import is_one
 from xstreamcast.plan.decompose.record import Correlation, Functions
+from xstreamcast.plan.decompose.record_paths import Blocking
 from xstreamcast.plan.decompose.reordered import refuse_steps
 from xstreamcast.plan.decompose.spread import OUTSIDE
-from xstreamcast.plan.decompose.where import Blocking
 from xstreamcast.plan.passes.dependence import call_key, focus_of
 from xstreamcast.plan.passes.order_to_marks import is_choice
 from xstreamcast.plan.passes.shapes import is_fn, nodes
@@ -55,14 +55,14 @@ class Residual(ABC):
 
     @abstractmethod
     def mark(self) -> Callable[[], None]:
-        """What forgets the units that have been made since."""
+        """Gives a function that forgets the units that have been made since."""
 
     @abstractmethod
     def unit_of(self, e: ast.Expr) -> Unit | None:
         """The unit that a variable stands for."""
 
     def residual(self, e: ast.Expr, unbounded: bool) -> ast.Expr:
-        """What is left of an expression; ``unbounded``: its value may be as long as the document."""
+        """The rest of an expression; ``unbounded``: its value may be as long as the document."""
         if not self.reads(e) or self.is_part(e):
             return e
         forget = self.mark()
@@ -171,7 +171,7 @@ class Residual(ABC):
         return self.kept_below(made) if copied else made
 
     def kept(self, e: ast.Expr) -> ast.Expr:
-        """What is left of an expression, if it stays within the nodes that units have kept for it."""
+        """The rest of an expression, if it stays within the nodes that units have kept for it."""
         kept = {unit.variable for unit in self.units if isinstance(unit.reduction, Slice | Fold | Group)}
         if self.joins is not None and not isinstance(e, ast.VarRef):
             kept |= {unit.variable for unit in self.units if not isinstance(unit.reduction, Reduce)}
@@ -221,7 +221,7 @@ class Residual(ABC):
         return ast.FLWOR(tuple(clauses), result, span=e.span)
 
     def caught(self, e: ast.TryCatch) -> ast.Expr:
-        """What is left of a ``try``: the error of a unit is met where its variable is read."""
+        """The rest of a ``try``: the error of a unit is met where its variable is read."""
         if self.joins is None:
             raise Blocking(e, "an error must be caught where it happens")
         for catch in e.catches:

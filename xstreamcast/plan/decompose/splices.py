@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import rebuild
 from xstreamcast.plan.algebra import Gather, Rank, Sort, Unit, VarName, Windows, in_parts
-from xstreamcast.plan.decompose.shells import CHILDREN, mentions, stands
+from xstreamcast.plan.decompose.constructors import CHILDREN, mentions, stands
 from xstreamcast.plan.passes.dependence import bindings
 from xstreamcast.plan.passes.shapes import nodes
 
@@ -47,7 +47,7 @@ def _unconditional(e: ast.Expr, variable: VarName) -> ast.Expr:
 
 
 def _shown(unit: Unit) -> ast.Expr:
-    """What a unit's rows, or its groups, show."""
+    """The expression that a unit's rows, or its groups, show."""
     e = unit.reduction.body if isinstance(unit.reduction, Gather | Rank | Windows) else unit.items
     sorted_rows = isinstance(unit.reduction, Sort) or (isinstance(unit.reduction, Gather) and unit.reduction.order)
     if isinstance(unit.reduction, Rank) and isinstance(e, ast.VarRef) and e.name.expanded in unit.reduction.columns:

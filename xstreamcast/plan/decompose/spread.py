@@ -32,7 +32,7 @@ from xstreamcast.plan.decompose.distributed import (
 from xstreamcast.plan.decompose.forms import known_everywhere
 from xstreamcast.plan.decompose.paths import flat, nested, owner
 from xstreamcast.plan.decompose.record import Correlation, Functions, RecordBody
-from xstreamcast.plan.decompose.where import ABOVE, ABOVE_ATTRIBUTE, APART, BARRED, Blocking, Where, single
+from xstreamcast.plan.decompose.record_paths import ABOVE, ABOVE_ATTRIBUTE, APART, BARRED, Blocking, Where, single
 from xstreamcast.plan.passes.dependence import LAST, POSITION, focus_of
 from xstreamcast.plan.passes.shapes import boolean, is_fn, numbers_of
 from xstreamcast.plan.passes.variables import Names, free
@@ -70,7 +70,7 @@ class Spreading:
         return bool(free(e) & self.roots.keys())
 
     def body(self, variables: Mapping[VarName, Where]) -> RecordBody:
-        """What walks expressions about a record."""
+        """A walker of expressions about a record."""
         opened = frozenset(name for name, path in self.roots.items() if path.steps)
         return RecordBody(self.functions, frozenset(self.roots), opened, self.whole, variables, self.joins)
 
@@ -117,7 +117,7 @@ class Spreading:
                 raise Blocking(e, OUTSIDE)
 
     def wrapped(self, found: Spread, wrap: Callable[[ast.Expr], ast.Expr]) -> Spread:
-        """What takes a sequence item by item."""
+        """An expression that takes a sequence item by item."""
         looked = self.looked(found)
         loop = None if looked.loop is None else replace(looked.loop, body=wrap(looked.loop.body))
         return replace(looked, expr=wrap(looked.expr), loop=loop)
@@ -398,7 +398,7 @@ class Spreading:
         return self.widened(found, within)
 
     def widened(self, found: Spread, within: Callable[[Spread], Spread]) -> Spread:
-        """What looks at the nodes of a path, as records.
+        """A look at the nodes of a path, as records.
 
         Of documents that change, an ancestor of theirs is the record where it looks at other parts of that:
         ``$t/../name`` of ``account/transaction``.

@@ -26,21 +26,21 @@ from xstreamcast.plan.algebra import (
     reads_items,
 )
 from xstreamcast.plan.decompose.collect import collected
+from xstreamcast.plan.decompose.containers import nest_of
 from xstreamcast.plan.decompose.distributed import Spread, under
-from xstreamcast.plan.decompose.each import each_of
 from xstreamcast.plan.decompose.forms import Forms, is_root_attribute, known_everywhere, over_parts, with_items
 from xstreamcast.plan.decompose.frames import frame_of
 from xstreamcast.plan.decompose.groups import Grouping, grouping_of
 from xstreamcast.plan.decompose.joins import Joins
-from xstreamcast.plan.decompose.nests import nest_of
+from xstreamcast.plan.decompose.marks import sided
 from xstreamcast.plan.decompose.ranks import in_two, ranked, sorted_by_call
 from xstreamcast.plan.decompose.record import Functions
+from xstreamcast.plan.decompose.record_paths import ABOVE_ATTRIBUTE, MIXED, Blocking
+from xstreamcast.plan.decompose.recursive_elements import each_of
 from xstreamcast.plan.decompose.residual import Residual
-from xstreamcast.plan.decompose.seen import named
-from xstreamcast.plan.decompose.sides import sided
+from xstreamcast.plan.decompose.scan_filters import tests_of
 from xstreamcast.plan.decompose.spread import OUTSIDE, Spreading
-from xstreamcast.plan.decompose.tests import tests_of
-from xstreamcast.plan.decompose.where import ABOVE_ATTRIBUTE, MIXED, Blocking
+from xstreamcast.plan.decompose.unit_view import named
 from xstreamcast.plan.decompose.windows import windowed
 from xstreamcast.plan.passes.dependence import focus_of, navigates, repeatable
 from xstreamcast.plan.passes.shapes import is_fn, nodes
@@ -92,7 +92,7 @@ class Decomposition(Residual):
     # --------------------------------------------------------------------------------------------------------- units
 
     def mark(self) -> Callable[[], None]:
-        """What forgets the units that have been made since."""
+        """Gives a function that forgets the units that have been made since."""
         mark, number = len(self.units), self._numbers[0]
 
         def forget() -> None:

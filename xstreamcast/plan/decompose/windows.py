@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import children
 from xstreamcast.plan.algebra import PLAN, VarName, Windows
-from xstreamcast.plan.decompose.where import APART, FOREIGN, Blocking, Where
+from xstreamcast.plan.decompose.record_paths import APART, FOREIGN, Blocking, Where
 from xstreamcast.plan.passes.dependence import focus_of, repeatable
 from xstreamcast.plan.passes.variables import free
 

@@ -1,4 +1,4 @@
-"""What a change of a stream costs a query: which operators follow it by difference, and what is computed anew.
+"""The cost of a change of a stream: which operators follow it by difference, and what is computed anew.
 
 Δ is what a change makes different, n how many records there are. Everything that is not named as computed anew costs
 what the change touches, and O(log n) for its place among the others.
@@ -68,7 +68,7 @@ def obstacle(plan: Plan) -> str:
 
 
 def recomputed(plan: Plan) -> list[Recomputed]:
-    """What does not follow its changes by difference."""
+    """The parts of a plan that do not follow their changes by difference."""
     if plan.strategy is not Strategy.STREAM:
         return [Recomputed(expr.span, reason) for expr, reason in zip(plan.blocking, plan.reasons, strict=True)]
     found: list[Recomputed] = []
@@ -97,7 +97,7 @@ def _is_copied(part: ast.Expr, unit: Unit) -> bool:
 
 
 def record(unit: Unit) -> str:
-    """What a unit's records are called."""
+    """The name of a unit's records."""
     paths = unit.records if unit.nest is None else (unit.nest.path,)
     return ", ".join(describe_path(path) for path in paths) or "node"
 
@@ -114,10 +114,8 @@ def change_lines(explanation: Explanation) -> Iterator[str]:
         return
     by_objects = explanation.by_objects
     yield f"  followed   {f'by objects, one by one: {by_objects}' if by_objects else 'in columns, batch by batch'}"
-    if plan.strategy is Strategy.STREAM:
-        for unit in units_of(plan):
-            for symbol, words, cost in _operators(unit):
-                yield f"  {symbol.value:10} {_as_written(words, plan)}: {cost}"
+    for symbol, words, cost in follows(plan):
+        yield f"  {symbol.value:10} {written(words, plan)}: {cost}"
     if modes is not None and modes.emission != "eager":
         yield f"  {modes.emission:10} an open hole on the way of a path holds back what it may change"
         for reason in modes.reasons:
@@ -128,7 +126,14 @@ def change_lines(explanation: Explanation) -> Iterator[str]:
         yield from wrap(each.reason, LONGEST, initial_indent=" " * 13, subsequent_indent=" " * 13)
 
 
-def _as_written(words: str, plan: Plan) -> str:
+def follows(plan: Plan) -> Iterator[tuple[Symbol, str, str]]:
+    """The operators that follow a change by its difference: of what, and what one costs."""
+    if plan.strategy is Strategy.STREAM:
+        for unit in units_of(plan):
+            yield from _operators(unit)
+
+
+def written(words: str, plan: Plan) -> str:
     """A text with the names of variables as the query has them: where two have one name, the plan numbers them."""
 
     def name(found: re.Match[str]) -> str:
@@ -146,7 +151,7 @@ def _is_whole(unit: Unit) -> bool:
 
 
 def _operators(unit: Unit) -> Iterator[tuple[Symbol, str, str]]:
-    """What a unit does with changes; where a record is looked at whole, that is part of the cost."""
+    """The operators that a unit has for changes; where a record is looked at whole, that is part of the cost."""
     whole = _is_whole(unit)
     for number, (symbol, words, cost) in enumerate(_operations(unit)):
         told = whole and not number and cost != _TOUCHED
@@ -231,7 +236,7 @@ def _ranked(rank: Rank, records: str) -> Iterator[tuple[Symbol, str, str]]:
 
 
 def _inside(reduction: Reduction) -> str:
-    """What a nest has of the nodes of a unit inside; "" is all of them."""
+    """The choice that a nest has of the nodes of a unit inside; "" is all of them."""
     match reduction:
         case Reduce():
             return reduction.function

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xstreamcast.plan.explain.words import count_passes, verdict
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """What is known of a query before it runs. Shown as text, it is what ``xcast explain`` prints."""
+    """All that is known of a query before it runs. Shown as text, it is what ``xcast explain`` prints."""
 
     module: Module
     plan: Plan
@@ -75,6 +75,18 @@ class Explanation:
 
         return warnings(self)
 
+    def why(self) -> str:
+        """The theorems of VLDB'05 behind the verdict, and the stream data-flow graph that they are about."""
+        from xstreamcast.plan.explain.text import to_reasons
+
+        return to_reasons(self)
+
+    def facts(self) -> dict[str, Any]:
+        """The same for programs: what can be written as JSON."""
+        from xstreamcast.plan.explain.facts import facts
+
+        return facts(self)
+
     def dot(self) -> str:
         """The graph for Graphviz, before and after fusion."""
         from xstreamcast.plan.explain.dot import to_dot
@@ -95,6 +107,6 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from xstreamcast.notebook.render import explanation_html
+        from xstreamcast.plan.explain.html import explanation_html
 
         return explanation_html(self)

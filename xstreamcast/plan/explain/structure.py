@@ -1,8 +1,9 @@
-"""What a tag structure says of a query: where its paths lead, the fragments it needs, paths that lead nowhere."""
+"""A query by the tag structures of its inputs: where its paths lead, the fragments it needs, paths to nowhere."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.lang.walk import descendants
@@ -17,6 +18,7 @@ from xstreamcast.scan.path import NODE, Path
 
 if TYPE_CHECKING:
     from xstreamcast.plan.explain.explanation import Explanation
+    from xstreamcast.plan.retention import Keep
 
 MANY: Final = 4
 """So many places of a path are listed; the others are counted."""
@@ -29,7 +31,7 @@ def structure_of(source: Source, structures: Mapping[str, Structure]) -> Structu
 
 
 def targets_by_source(explanation: Explanation) -> dict[Source, list[Target]]:
-    """What all passes keep or count of each input."""
+    """The targets that all passes keep or count of each input."""
     found: dict[Source, list[Target]] = {}
     for each in explanation.plan.passes:
         known = found.setdefault(each.source, [])
@@ -83,28 +85,57 @@ def structure_lines(explanation: Explanation) -> Iterator[str]:
                 places = sorted(structure.path(tag) for tag in tags_of(target, structure))
                 more = f" and {len(places) - MANY} more" if len(places) > MANY else ""
                 yield f"  {describe_path(target.path)} is {', '.join(places[:MANY]) or 'nowhere'}{more}"
-        if source.stream and explanation.changing is not None:
-            if explanation.anew:
-                yield "  fragments needed: all, and all are kept: the query is computed anew from the whole document"
-                continue
-            may_come = {tag for tag in structure.tags if structure.tag(tag).type != "snapshot" or tag == structure.root}
-            fragments = may_come - {UNNAMED}
-            wanted = sorted(needed(targets, structure) & fragments)
-            yield f"  fragments needed: tsid {', '.join(map(str, wanted))} ({len(wanted)} of {len(fragments)})"
-            yield from retention_lines(explanation, source, structure)
-            yield from mutability_lines(explanation, wanted, structure)
+        need = need_of(explanation, source, targets, structure)
+        if need is not None and explanation.anew:
+            yield "  fragments needed: all, and all are kept: the query is computed anew from the whole document"
+        elif need is not None:
+            yield f"  fragments needed: tsid {', '.join(map(str, need.tags))} ({len(need.tags)} of {need.count})"
+            for tag, keep in lifetimes(explanation, need):
+                yield f"  {structure.path(tag)} ({structure.tag(tag).type}) is kept: {keep}"
+            yield from mutability_lines(explanation, need.tags, structure)
 
 
-def retention_lines(explanation: Explanation, source: Source, structure: Structure) -> Iterator[str]:
-    """How long the versions and events of each tag are kept while the query goes on."""
+@dataclass(frozen=True, slots=True)
+class Need:
+    """The fragments of a stream that a query needs, by tag; ``count``: the tags whose elements may be fragments."""
+
+    source: Source
+    structure: Structure
+    tags: list[int]
+    count: int
+
+
+def need_of(explanation: Explanation, source: Source, targets: list[Target], structure: Structure) -> Need | None:
+    """The fragments that a query that goes on needs of an input; None if the input is no stream."""
+    if not source.stream or explanation.changing is None:
+        return None
+    may_come = {tag for tag in structure.tags if structure.tag(tag).type != "snapshot" or tag == structure.root}
+    fragments = may_come - {UNNAMED}
+    wanted = fragments if explanation.anew else needed(targets, structure) & fragments
+    return Need(source, structure, sorted(wanted), len(fragments))
+
+
+def needs(explanation: Explanation) -> Iterator[Need]:
+    """The fragments needed of each stream whose structure is known."""
+    for source, targets in targets_by_source(explanation).items():
+        structure = structure_of(source, explanation.structures)
+        need = None if structure is None else need_of(explanation, source, targets, structure)
+        if need is not None:
+            yield need
+
+
+def lifetimes(explanation: Explanation, need: Need) -> list[tuple[int, Keep]]:
+    """How long the versions and events of each tag are kept while the query goes on; nothing is said of one that is
+    computed anew, which keeps all."""
     from xstreamcast.plan.retention import retention
 
+    if explanation.anew:
+        return []
     known = {one.uri or "": structure_of(one, explanation.structures) for one in explanation.plan.sources}
     structures = {name: found for name, found in known.items() if found is not None}
     asked = [question for _, question in explanation.modes.asked] if explanation.modes is not None else []
-    kept = retention(explanation.changing or explanation.plan, structures, asked).get(source.uri or "", {})
-    for tag, keep in sorted(kept.items()):
-        yield f"  {structure.path(tag)} ({structure.tag(tag).type}) is kept: {keep}"
+    kept = retention(explanation.changing or explanation.plan, structures, asked)
+    return sorted(kept.get(need.source.uri or "", {}).items())
 
 
 def mutability_lines(explanation: Explanation, wanted: list[int], structure: Structure) -> Iterator[str]:
@@ -125,7 +156,7 @@ def mutability_lines(explanation: Explanation, wanted: list[int], structure: Str
 
 def keeps_records(explanation: Explanation) -> bool:
     """Whether records are kept although they can never change: where more is made of them than a sum or the answer."""
-    from xstreamcast.run.continuous.time.horizon import looks_at_clock
+    from xstreamcast.lang.clock import looks_at_clock
 
     plan = explanation.changing or explanation.plan
     units = units_of(plan)
@@ -143,8 +174,8 @@ def keeps_records(explanation: Explanation) -> bool:
 
 
 def warnings(explanation: Explanation) -> tuple[str, ...]:
-    """What the static phase found in streams, and paths into documents that lead nowhere."""
-    from xstreamcast.run.query import warning_texts
+    """The warnings of the static phase about streams, and paths into documents that lead nowhere."""
+    from xstreamcast.lang.warning_texts import warning_texts
 
     found = list(warning_texts(explanation.module))
     for source, targets in targets_by_source(explanation).items():

@@ -1,4 +1,4 @@
-"""What ``xcast explain`` prints: the verdict, the operators, the passes, the graph, and what blocks."""
+"""The text of ``xcast explain``: sentences, what blocks, the operators, the passes; why, by the theorems, if asked."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ SECOND_PASS: Final = "a file is read twice; a pipe cannot be: save it first, or 
 
 
 def to_text(explanation: Explanation) -> str:
-    """The whole text; no line is longer than :data:`WIDTH`."""
+    """The plan; no line is longer than :data:`WIDTH`."""
     from xstreamcast.plan.explain.changes import change_lines
+    from xstreamcast.plan.explain.sentences import sentences
     from xstreamcast.plan.explain.structure import structure_lines
 
-    sections = [
-        wrap(explanation.verdict, WIDTH, subsequent_indent="  "),
+    return _sections(
+        [line for sentence in sentences(explanation) for line in wrap(sentence, WIDTH, subsequent_indent="  ")],
         list(blocking_lines(explanation)),
         list(column_lines(explanation)),
         list(step_lines(explanation.top)),
@@ -40,9 +41,19 @@ def to_text(explanation: Explanation) -> str:
           for number, each in enumerate(explanation.plan.passes, 1)],
         list(change_lines(explanation)),
         list(structure_lines(explanation)),
+    )  # fmt: skip
+
+
+def to_reasons(explanation: Explanation) -> str:
+    """Why it is so: the verdict, the stream data-flow graph, and the theorems of VLDB'05 that decide over it."""
+    return _sections(
+        wrap(f"verdict: {explanation.verdict}", WIDTH, subsequent_indent="  "),
         list(graph_lines(explanation.judgement)),
         list(theorem_lines(explanation)),
-    ]  # fmt: skip
+    )
+
+
+def _sections(*sections: list[str]) -> str:
     return "\n\n".join("\n".join(cut(line) for line in section) for section in sections if section)
 
 
@@ -71,7 +82,7 @@ def blocking_lines(explanation: Explanation) -> Iterator[str]:
 
 
 def column_lines(explanation: Explanation) -> Iterator[str]:
-    """What of a large document is kept in columns, and whether that may go to disk."""
+    """The sorts and groups that keep a large document in columns, and whether these may go to disk."""
     for each in explanation.columns:
         what = "group by" if isinstance(each.reduction, Gather) else "order by"
         keys = ", ".join(describe_path(each.path / key.path) for key in each.keys)
@@ -110,7 +121,7 @@ def step_lines(top: Operator | None) -> Iterator[str]:
 
 
 def pass_lines(each: Pass, number: int, count: int) -> Iterator[str]:
-    """What one scan does."""
+    """The units and targets of one scan."""
     yield f"pass{f' {number}' if count > 1 else ''} over {named(each.source)}"
     for unit in each.units:
         yield from labelled("unit", unit_words(unit))
@@ -192,13 +203,19 @@ def theorem_lines(explanation: Explanation) -> Iterator[str]:
         return
     yield "single pass, by VLDB'05 §4.4"
     for theorem, claim in CLAIMS.items():
-        against = [obstacle.text for obstacle in judgement.against(theorem)]
-        if theorem == 0 and judgement.single_pass:
-            against = [reason for _, reason in blamed(plan)]  # the graph does not see positions, axes and the like
+        obstacles = against(explanation, theorem)
         name = f"theorem {theorem}" if theorem else "§3.2     "
-        if not against:
+        if not obstacles:
             yield f"  {name}  yes  {claim}"
-        for text in against:
+        for text in obstacles:
             yield from wrap(f"  {name}  no   {text}", WIDTH, subsequent_indent=" " * 18)
     if not judgement.single_pass and plan.strategy is Strategy.STREAM and explanation.passes == 1:
         yield "  one pass all the same: what a condition decides over is kept until it is known"
+
+
+def against(explanation: Explanation, theorem: int) -> list[str]:
+    """The obstacles to a single pass by one theorem; 0 is the first condition of §3.2."""
+    judgement = explanation.judgement
+    if theorem == 0 and judgement.single_pass:  # the graph does not see positions, axes and the like
+        return [reason for _, reason in blamed(explanation.plan)]
+    return [obstacle.text for obstacle in judgement.against(theorem)]

@@ -9,6 +9,7 @@ from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
 from xstreamcast.model.namespaces import FN
 from xstreamcast.model.types import AtomicType
+from xstreamcast.plan.focus import LAST, POSITION
 from xstreamcast.plan.modes.rules import Rewrite, Rules, operands
 from xstreamcast.plan.modes.ways import (
     FALSE,
@@ -29,7 +30,6 @@ from xstreamcast.plan.modes.ways import (
     way_step,
 )
 from xstreamcast.plan.passes.dependence import focus_of, repeatable
-from xstreamcast.run.compile.analyse import LAST, POSITION
 
 
 class Paths(Rules):

@@ -1,4 +1,17 @@
-"""Rewrites of a query before it is decomposed into units: plain functions from module to module, in this order."""
+"""Rewrites of a query before it is decomposed into units: plain functions from module to module.
+
+In comes a checked module, out comes an equal one (the same answer for every input) that has fewer forms.
+:data:`PASSES` has the order, :func:`normalise` also those for streams that are followed. One file each:
+
+* names and functions: :mod:`.variables` (all bindings made different), :mod:`.name_sources`, :mod:`.name_forests`,
+  :mod:`.inline_functions`, :mod:`.inline_globals`, :mod:`.inline_lets` (vertical fusion), :mod:`.fold_recursion`
+* paths: :mod:`.open_root`, :mod:`.outermost_ancestor`, :mod:`.spell_paths`, :mod:`.descend_once`,
+  :mod:`.ancestors_to_paths`, :mod:`.parents_to_predicates`, :mod:`.siblings_to_positions`, :mod:`.order_to_marks`,
+  :mod:`.gather_projections` (XCQL)
+* loops: :mod:`.split_loops`, :mod:`.split_empty`, :mod:`.neighbours_to_windows`
+
+What they ask: :mod:`.dependence` (what depends on documents), :mod:`.shapes` (what an expression is, by its form).
+"""
 
 from __future__ import annotations
 
@@ -47,7 +60,7 @@ PASSES: Final[tuple[Callable[[ast.Module], ast.Module], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """What is known of streams that are followed: which need not have one element at their top, and tag structures
+    """Streams that are followed: which need not have one element at their top, and tag structures
     whose paths are spelled out."""
 
     forests: Collection[str] = ()

@@ -1,4 +1,4 @@
-"""What of a query depends on its documents, and of which kind values are, as far as the syntax tells."""
+"""The parts of a query that depend on its documents, and of which kind values are, as far as the syntax tells."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Final
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import children, descendants
 from xstreamcast.model.namespaces import FN
+from xstreamcast.plan.focus import Analysis
 from xstreamcast.plan.passes.variables import VarName
 from xstreamcast.plan.sources import source_of
-from xstreamcast.run.compile.analyse import Analysis
 
 FunctionKey = tuple[VarName, int]
 
 
 def function_key(function: ast.FunctionDecl) -> FunctionKey:
-    """What calls of a function are recognised by."""
+    """The key by which calls of a function are recognised."""
     return function.name.expanded, len(function.params)
 
 
@@ -205,7 +205,7 @@ def _last_step(e: ast.Expr, values: Mapping[VarName, ast.Expr]) -> ast.AxisStep 
 
 
 def bindings(node: ast.Node) -> dict[VarName, ast.Expr]:
-    """What the variables of ``let``, ``for`` and quantifiers are bound to, or to an item of."""
+    """The expressions that the variables of ``let``, ``for`` and quantifiers are bound to, or to an item of."""
     found: dict[VarName, ast.Expr] = {}
     for part in descendants(node):
         if isinstance(part, ast.LetClause):

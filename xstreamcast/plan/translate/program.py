@@ -60,7 +60,7 @@ def translate(
     variable ``$xcql:NAME-file``. ``now`` fixes the current time, by default the largest valid time of all streams.
     ``rooted`` lets QaC+ assume that every filler hangs on a hole.
     """
-    from xstreamcast.run.library import known_function
+    from xstreamcast.functions.registry import known_function
 
     files = dict(streams or {})
     brought = brought_structures(files, structures or {})
@@ -80,7 +80,7 @@ def brought_structures(files: Mapping[str, str | Path], structures: Mapping[str,
 
 def stream_structure(path: str | Path) -> Structure | None:
     """The tag structure that a fragments file brings; one that comes later may add to it."""
-    from xstreamcast.model.fragment import read_stream
+    from xstreamcast.wire.fragment import read_stream
 
     found: Structure | None = None
     for arrival in read_stream(path):
@@ -149,7 +149,7 @@ class _Program:
             yield self.module.body
 
     def check_prolog(self) -> None:
-        """What would change the library's own functions, or would have to be translated elsewhere, is refused."""
+        """Refuses what would change the library's own functions, or would have to be translated elsewhere."""
         module = self.module
         if module.body is None:
             raise error("XSC0073", "a library module is not a query", hint="translate the query that imports it")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.model.names import ELEMENT
-from xstreamcast.run.compile.analyse import ROOT
+from xstreamcast.plan.focus import ROOT
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.predicates import Produce, filtered, is_condition, positional
 from xstreamcast.run.compile.scope import Scope
@@ -65,7 +65,7 @@ class Chain:
         return run
 
     def _asked(self, c: Compiler, scope: Scope) -> Asked | None:
-        """What the first predicate asks of nodes below, and the predicates that remain."""
+        """The question that the first predicate asks of nodes below, and the predicates that remain."""
         if not self.predicates:
             return None
         first = self.predicates[0]
@@ -137,8 +137,8 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a predicate asks of the nodes at a path of ``names`` below: false unless one of them meets ``conditions``,
-    in which it is the context item. ``rest``: the predicates that come after."""
+    """The question that a predicate asks of the nodes at a path of ``names`` below: false unless one of them meets
+    ``conditions``, in which it is the context item. ``rest``: the predicates that come after."""
 
     names: tuple[int, ...]
     kind: str
@@ -152,7 +152,7 @@ class Asked:
 
 
 def asked_below(c: Compiler, e: ast.Expr) -> Asked | None:
-    """What a condition asks of nodes below the context item: that there are any, or a comparison."""
+    """The question that a condition asks of nodes below the context item: that there are any, or a comparison."""
     found = _names_below(c, e)
     if found is not None:
         return Asked(*found)

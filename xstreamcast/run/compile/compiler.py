@@ -23,7 +23,7 @@ from xstreamcast.lang import ast
 from xstreamcast.lang.context import StaticContext
 from xstreamcast.model import types as t
 from xstreamcast.model.namespaces import CODEPOINT
-from xstreamcast.run.compile.analyse import ROOT, Analysis, VarName
+from xstreamcast.plan.focus import ROOT, Analysis, VarName
 from xstreamcast.run.compile.emit import Emitter, Frame, Line, Slot
 from xstreamcast.run.compile.nesting import Nesting
 from xstreamcast.run.compile.scope import Focus, Scope, Var

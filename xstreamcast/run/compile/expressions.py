@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from xstreamcast.lang import ast
-from xstreamcast.run.compile.analyse import LAST, POSITION, is_call, literal_number
+from xstreamcast.plan.focus import LAST, POSITION, is_call, literal_number
 from xstreamcast.run.compile.arithmetic import operand
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.predicates import filtered

@@ -15,7 +15,7 @@ from typing import Any
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import bound_by, children, descendants
 from xstreamcast.model.namespaces import CODEPOINT
-from xstreamcast.run.compile.analyse import VarName
+from xstreamcast.plan.focus import VarName
 from xstreamcast.run.compile.chains import with_condition
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.emit import Slot

@@ -12,7 +12,7 @@ from dataclasses import replace
 from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
-from xstreamcast.run.compile.analyse import VarName
+from xstreamcast.plan.focus import VarName
 from xstreamcast.run.compile.comparisons import MIRRORED, VALUE_OF, Side, each_side
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.scope import Scope

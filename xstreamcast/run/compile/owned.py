@@ -15,7 +15,7 @@ from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import children, descendants
 from xstreamcast.model.namespaces import MAP
-from xstreamcast.run.compile.analyse import VarName
+from xstreamcast.plan.focus import VarName
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.flwor import at_most_once
 from xstreamcast.run.compile.maps import COUNTS, OWNED, merged_entries, put_owned

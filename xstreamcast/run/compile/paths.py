@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from xstreamcast.lang import ast
 from xstreamcast.model.names import ATTRIBUTE
-from xstreamcast.run.compile.analyse import LAST, POSITION, literal_number
+from xstreamcast.plan.focus import LAST, POSITION, literal_number
 from xstreamcast.run.compile.axes import COLLECTED, axis_loop
 from xstreamcast.run.compile.chains import chain_at, children_at
 from xstreamcast.run.compile.compiler import Compiler, Yields

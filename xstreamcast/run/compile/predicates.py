@@ -7,7 +7,7 @@ from collections.abc import Callable
 from xstreamcast.functions.registry import lookup
 from xstreamcast.lang import ast
 from xstreamcast.model.namespaces import FN
-from xstreamcast.run.compile.analyse import LAST, POSITION, is_call, literal_number
+from xstreamcast.plan.focus import LAST, POSITION, is_call, literal_number
 from xstreamcast.run.compile.compiler import Compiler
 from xstreamcast.run.compile.scope import Scope
 from xstreamcast.run.compile.styles import Body

@@ -1,4 +1,4 @@
-"""What names mean at a place of the query: the variables in scope and the focus, and the code that holds them."""
+"""The meaning of names at a place of the query: the variables in scope and the focus, and the code that holds them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.lang.context import StaticContext
-from xstreamcast.run.compile.analyse import VarName
+from xstreamcast.plan.focus import VarName
 from xstreamcast.run.compile.emit import Frame
 from xstreamcast.run.compile.values import Val
 
@@ -39,7 +39,7 @@ class Focus:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What names mean at a place of the query."""
+    """The meaning of names at a place of the query."""
 
     static: StaticContext
     focus: Focus = field(default_factory=lambda: Focus(None))

@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import Place, XStreamError, error
-from xstreamcast.feeds.fed import Fed
+from xstreamcast.lang.clock import looks_at_clock
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.change import ROW, Change, to_row
 from xstreamcast.model.serialise import serialise
@@ -32,6 +32,7 @@ from xstreamcast.plan.modes.rewrite import Emission, Modes, rewrite
 from xstreamcast.plan.mutability import fixed_of
 from xstreamcast.plan.retention import Keep, retention
 from xstreamcast.run.continuous.arrive.arrivals import stream_source
+from xstreamcast.run.continuous.arrive.fed import Fed
 from xstreamcast.run.continuous.arrive.inflow import CLOCKS, Arriving, Clock, Inflow
 from xstreamcast.run.continuous.arrive.share import Association, Recomputed
 from xstreamcast.run.continuous.columns.roles import Refused, columnar
@@ -42,13 +43,12 @@ from xstreamcast.run.continuous.from_scratch import FromScratch
 from xstreamcast.run.continuous.journal import Journal, Noted
 from xstreamcast.run.continuous.planned import Planned, given_structures, known_structures
 from xstreamcast.run.continuous.sizes import bytes_of, sizes
-from xstreamcast.run.continuous.time.horizon import looks_at_clock
 from xstreamcast.run.doubts import Doubts
 from xstreamcast.run.query import Query, Result, compile
 from xstreamcast.run.streams import names_all_streams, streams_named
+from xstreamcast.run.tabled import Tabled
 from xstreamcast.run.temporal import moment_at
 from xstreamcast.run.units import Evaluation
-from xstreamcast.tables.sink import Tabled
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Report
@@ -541,11 +541,11 @@ class ContinuousQuery(Tabled, Fed):
         return f"<ContinuousQuery {' '.join(self.query.text.split())[:60]}>"
 
     def _repr_html_(self) -> str:
-        from xstreamcast.notebook.render import continuous_html
+        from xstreamcast.run.shown import continuous_html
 
         return continuous_html(self)
 
     def _ipython_display_(self) -> None:
-        from xstreamcast.notebook.live import show
+        from xstreamcast.run.redrawn import show
 
         show(self)

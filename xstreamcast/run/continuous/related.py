@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xstreamcast.plan.algebra import Fold, Group, Plan, Reduce, Source, Strategy, Unit, is_weak, reads_items
-from xstreamcast.plan.decompose.seen import seen_by
+from xstreamcast.plan.decompose.unit_view import seen_by
 from xstreamcast.plan.projection.lookups import gives_rows, project_lookup
 from xstreamcast.plan.projection.project import merge, project
 from xstreamcast.run.continuous.adjust.sums import monoid_of

@@ -75,7 +75,7 @@ def _as_messages(frame: DataFrame, name: str, columns: set[str]) -> DataFrame:
 
 
 def _read_messages(name: str, batches: Iterable[Any]) -> Iterator[Any]:
-    from xstreamcast.model.fragment import FragmentReader
+    from xstreamcast.wire.fragment import FragmentReader
 
     for batch in batches:
         rows: list[Any] = []

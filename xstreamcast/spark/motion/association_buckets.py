@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from xstreamcast.errors import error
-from xstreamcast.model.change import ROOT, ROW, After, Change, Fill, Hide, Remove, Replace, Show, to_row
-from xstreamcast.run.continuous.display.emit import ANSWER, ERROR
+from xstreamcast.model.change import ANSWER, ERROR, ROOT, ROW, After, Change, Fill, Hide, Remove, Replace, Show, to_row
 from xstreamcast.spark.motion.association_spread import HOLE, Routes, Routing, Spread
 from xstreamcast.spark.motion.brought import Brought, Row
 from xstreamcast.spark.motion.replica import COMPACT_BLOBS, COMPACT_BYTES, GATHERING, PROGRESS, ROWS, progress_row

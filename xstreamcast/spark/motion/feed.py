@@ -30,11 +30,11 @@ from xstreamcast.feeds.feed import Feed
 from xstreamcast.feeds.known import Entry, Known
 from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import Arrival
 from xstreamcast.model.structure import Structure
 from xstreamcast.spark.motion.micro_batch import Pool, own_workers
 from xstreamcast.spark.motion.rows import arrival_rows
 from xstreamcast.spark.motion.state import packed_tuples
+from xstreamcast.wire.fragment import Arrival
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

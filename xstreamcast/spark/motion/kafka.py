@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from xstreamcast.errors import Place, XStreamError, error
 from xstreamcast.model.change import ROW
 from xstreamcast.model.diagnostic import Diagnostic, excerpt
-from xstreamcast.model.fragment import Arrival
 from xstreamcast.spark.motion.rows import STRUCTURE, arrival_rows, batch_of_rows, item_of
 from xstreamcast.spark.motion.sink import plain
+from xstreamcast.wire.fragment import Arrival
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from xstreamcast.errors import error
-from xstreamcast.model.fragment import Form, ReaderState
+from xstreamcast.wire.fragment import Form, ReaderState
 
 FORMAT: Final = 1
 """The version of the saved form; it changes when an older one can no longer be read."""

@@ -22,10 +22,10 @@ from xstreamcast.cast.columns import BEGIN, KIND, NO_TIME, NONE, REGION, TARGET,
 from xstreamcast.errors import Place
 from xstreamcast.model.change import ROOT, ROW, Change, ChangeRow, ContentChange, from_row, to_row
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import Arrival
 from xstreamcast.model.structure import Structure, parse_structure, write_structure
-from xstreamcast.scan.vector import Longs
+from xstreamcast.native.vector import Longs
 from xstreamcast.spark.motion.walk import Run
+from xstreamcast.wire.fragment import Arrival
 
 STRUCTURE: Final = "structure"
 QUARANTINE: Final = "quarantine"

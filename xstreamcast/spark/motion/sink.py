@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from xstreamcast.errors import error
 from xstreamcast.model.change import ROW
+from xstreamcast.run.tabled import table_of_query
 from xstreamcast.spark.motion.rows import STRUCTURE
 from xstreamcast.tables.answer_table import Removal
 from xstreamcast.tables.cells import Nested
-from xstreamcast.tables.sink import TableSink, table_of_query
+from xstreamcast.tables.sink import TableSink
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.arrive.inflow import Inflow

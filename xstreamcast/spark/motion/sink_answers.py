@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError, error
-from xstreamcast.model.change import After, Change, ContentChange, Hide, Remove, Replace, Show, from_row
+from xstreamcast.model.change import ANSWER, ERROR, After, Change, ContentChange, Hide, Remove, Replace, Show, from_row
 from xstreamcast.model.structure import parse_structure
-from xstreamcast.run.continuous.display.emit import ANSWER, ERROR
 from xstreamcast.run.continuous.display.shelf import Emitted
 from xstreamcast.spark.motion.rows import STRUCTURE
 

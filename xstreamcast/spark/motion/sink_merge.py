@@ -16,6 +16,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 from xstreamcast.errors import error
+from xstreamcast.run.tabled import contents_of
 from xstreamcast.tables.answer_table import RowChange, flat, stored
 from xstreamcast.tables.cells import Nested
 from xstreamcast.tables.contents import Contents
@@ -55,7 +56,7 @@ class MergeTable:
         nested: Nested = "struct",
     ) -> None:
         self.query = query
-        self.contents = Contents(columns, nested)
+        self.contents = contents_of(columns, nested)
         self.table = _Merged(spark, table, format, self.contents)
         self._sink: TableSink | None = None
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from xstreamcast.model.change import After, Remove, Replace
+from xstreamcast.model.change import ERROR, After, Remove, Replace
 from xstreamcast.model.structure import write_structure
-from xstreamcast.run.continuous.display.emit import ERROR
 from xstreamcast.run.continuous.display.shelf import Emitted, Shelf
 from xstreamcast.spark.motion.state_log import structure_row
 

@@ -25,11 +25,11 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 
 from xstreamcast.errors import error
 from xstreamcast.model.change import Change
-from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import Structure
 from xstreamcast.serve import SCHEME
 from xstreamcast.spark.motion.brought import Brought, packed
 from xstreamcast.spark.motion.rows import ARROW_SCHEMA, QUARANTINE, item_of
+from xstreamcast.wire.fragment import FragmentWriter
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

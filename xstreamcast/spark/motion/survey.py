@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from xstreamcast.errors import XStreamError, error
-from xstreamcast.model.fragment import Arrival
 from xstreamcast.spark.motion.position import Position
 from xstreamcast.spark.motion.stream_files import StreamFile, StreamFiles
 from xstreamcast.spark.motion.walk import Piece, Run, Stretch, Walk
+from xstreamcast.wire.fragment import Arrival
 
 _GRAIN: Final = 1 << 20
 _CARRIED: Final = 64 << 20

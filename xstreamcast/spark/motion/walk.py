@@ -18,10 +18,10 @@ from xstreamcast.cast.batches import FragmentBatch
 from xstreamcast.errors import Place
 from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import Arrival, FragmentReader
-from xstreamcast.model.framing import Frame
 from xstreamcast.model.structure import Structure
 from xstreamcast.spark.motion.position import Position
+from xstreamcast.wire.fragment import Arrival, FragmentReader
+from xstreamcast.wire.framing import Frame
 
 _INSIDE: Final = Frame("stream", "fragments", {}, {}, b"", b"", 0, 0)
 """Stands for the wrapper that was opened before the place where reading goes on."""

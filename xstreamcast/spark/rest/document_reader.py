@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from xstreamcast.errors import error
+from xstreamcast.run.computed import Computed, parse_column
 from xstreamcast.run.library import moment_of
 from xstreamcast.run.query import compile
 from xstreamcast.scan.path import Path
@@ -24,17 +25,7 @@ from xstreamcast.spark.rest.indexing import planned
 from xstreamcast.spark.rest.program import Program, Scan
 from xstreamcast.spark.rest.ranges import Asked, Range, Seen, range_batches
 from xstreamcast.spark.transport import ITEM_ROWS, dumps, item_batches
-from xstreamcast.tables.columns import (
-    Column,
-    Table,
-    arrow,
-    inferred,
-    parse_column,
-    parse_record,
-    record_place,
-    targets,
-)
-from xstreamcast.tables.computed import Computed
+from xstreamcast.tables.columns import Column, Table, arrow, inferred, parse_record, record_place, targets
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -51,7 +42,7 @@ _SPARK_TYPES: Final = {
 
 
 class Ranges(InputPartition):  # type: ignore[misc]  # mypy does not follow PySpark
-    """What one task reads."""
+    """The part of the documents that one task reads."""
 
     def __init__(self, number: int, parts: Sequence[Range]) -> None:
         super().__init__(None)
@@ -59,7 +50,7 @@ class Ranges(InputPartition):  # type: ignore[misc]  # mypy does not follow PySp
 
 
 class _DocumentReader(DataSourceReader):  # type: ignore[misc]  # mypy does not follow PySpark
-    """What both readers share: the files, and how they are shared out."""
+    """The base of both readers: the files, and how they are shared out."""
 
     known: tuple[str, ...]
 

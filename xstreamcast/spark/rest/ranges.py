@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from xstreamcast.model.tree import Tree
+from xstreamcast.native.vector import Bytes
 from xstreamcast.scan import layout as t
 from xstreamcast.scan.automaton import Action, Automaton, Target
 from xstreamcast.scan.documents import ROWS, BatchDocument, document_batches
@@ -26,7 +27,6 @@ from xstreamcast.scan.layout import BEGINS_RECORD, GROWS_TREE, INNER, LEVEL_WORD
 from xstreamcast.scan.path import Path
 from xstreamcast.scan.reader import plain_start, release
 from xstreamcast.scan.scanner import STEP, Scanner
-from xstreamcast.scan.vector import Bytes
 from xstreamcast.spark.rest.files import Document
 from xstreamcast.spark.rest.seams import Open, Seam, Window, behind
 from xstreamcast.spark.worker import keep_loaded
@@ -60,7 +60,7 @@ def ranges_of(document: Document, seams: Sequence[Seam]) -> list[Range]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a scan is to find: the arguments of :func:`~xstreamcast.scan.documents.document_batches`."""
+    """The targets of a scan: the arguments of :func:`~xstreamcast.scan.documents.document_batches`."""
 
     targets: tuple[Target, ...]
     records: tuple[Path, ...] = ()
@@ -132,7 +132,7 @@ class Seen:
         return rows[:count, 0], rows[:count, 1]
 
     def texts(self, starts: Sequence[int], ends: Sequence[int]) -> list[str]:
-        """What is written between some places."""
+        """The text between some places."""
         assert self.window is not None
         b, origin = self.window.bytes, self.window.origin
         return [bytes(b[start - origin : end - origin]).decode() for start, end in zip(starts, ends, strict=True)]

@@ -24,9 +24,9 @@ from typing import Any, Final
 import numpy as np
 
 from xstreamcast.native.kernel import I64, U8, inner, kernel
+from xstreamcast.native.vector import Bytes, Longs, at8, at64, base, byte_mask, first, put64
 from xstreamcast.scan.reader import plain_start
 from xstreamcast.scan.token import find_byte, find_tag
-from xstreamcast.scan.vector import Bytes, Longs, at8, at64, base, byte_mask, first, put64
 
 _LESS, _GREATER, _SLASH, _BANG, _QUESTION, _DASH, _BRACKET = 60, 62, 47, 33, 63, 45, 91
 _DONE: Final = 0
@@ -72,7 +72,7 @@ class Seam:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a walk found in a range: its first tag, the tag it stopped at, and what it did to the open elements.
+    """A walk through a range: its first tag, the tag it stopped at, and what it did to the open elements.
 
     ``stop`` is the document's size where no tag follows.
     """

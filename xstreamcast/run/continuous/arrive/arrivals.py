@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Final
 from xstreamcast.errors import Place, error, missing_file
 from xstreamcast.model.change import Eos
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import Arrival, FragmentReader, ReaderState, read_stream
 from xstreamcast.run.continuous.arrive.growing import read_growing
 from xstreamcast.scan.encoding import Source, plain_xml, standard_input
 from xstreamcast.scan.given import is_one, is_text, stream_of
 from xstreamcast.serve import SCHEME
+from xstreamcast.wire.fragment import Arrival, FragmentReader, ReaderState, read_stream
 
 if TYPE_CHECKING:
     from xstreamcast.serve.reception import Reception

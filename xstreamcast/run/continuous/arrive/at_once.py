@@ -8,8 +8,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from xstreamcast.cast.regions import Filling, Region, Regions
-from xstreamcast.model.content import Opened
 from xstreamcast.run.continuous.time.fixing import Fixing
+from xstreamcast.wire.content import Opened
 
 if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch

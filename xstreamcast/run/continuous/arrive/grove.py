@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from xstreamcast.cast.regions import Grown
-from xstreamcast.model.content import Opened, declarations, write_content
 from xstreamcast.model.namespaces import STREAM
-from xstreamcast.model.parse import parse
+from xstreamcast.scan.parse import parse
+from xstreamcast.wire.content import Opened, declarations, write_content
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Filling, Regions

@@ -19,9 +19,9 @@ from xml.parsers import expat
 from xstreamcast.errors import Place
 from xstreamcast.model.change import CHANGES, ROOT, Before, Change, Fill
 from xstreamcast.model.diagnostic import Diagnostic
-from xstreamcast.model.fragment import Arrival, FragmentReader, ReaderState, cut_short, to_the_end
-from xstreamcast.model.framing import FRAGMENT_LIMIT
 from xstreamcast.model.namespaces import STREAM
+from xstreamcast.wire.fragment import Arrival, FragmentReader, ReaderState, cut_short, to_the_end
+from xstreamcast.wire.framing import FRAGMENT_LIMIT
 
 FIRST: Final = 9 * 10**17
 """The number of the first anchor: beyond those of holes that the document may have."""

@@ -17,7 +17,6 @@ from xstreamcast.errors import Place, error
 from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.findings import Findings
-from xstreamcast.model.fragment import Arrival
 from xstreamcast.model.garbage import not_collecting
 from xstreamcast.model.structure import Structure
 from xstreamcast.model.time import NOW, START, Instant
@@ -28,6 +27,7 @@ from xstreamcast.run.continuous.time.clock import CLOCKS as CLOCKS
 from xstreamcast.run.continuous.time.clock import Clock as Clock
 from xstreamcast.run.continuous.time.clock import instant
 from xstreamcast.run.unmatched import unmatched
+from xstreamcast.wire.fragment import Arrival
 
 if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch

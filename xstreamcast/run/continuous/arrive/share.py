@@ -15,7 +15,6 @@ from xstreamcast.cast.materialise import View, pick
 from xstreamcast.cast.regions import Filling, Region
 from xstreamcast.errors import Place, XStreamError
 from xstreamcast.model.change import ROOT, Change, ContentChange, Fill, Freeze, Repeat
-from xstreamcast.model.content import Content, Opened, has_one_root, has_only_root
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.names import ELEMENT, intern
 from xstreamcast.model.time import START, format_instant
@@ -28,6 +27,7 @@ from xstreamcast.run.continuous.associate.numbers import Numbers
 from xstreamcast.run.continuous.time.clock import Pending
 from xstreamcast.run.continuous.time.retention import Retention
 from xstreamcast.run.streams import view_of
+from xstreamcast.wire.content import Content, Opened, has_one_root, has_only_root
 
 if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure, Tag
     from xstreamcast.model.time import Instant
     from xstreamcast.model.tree import Node, Tree
+    from xstreamcast.native.vector import Longs
     from xstreamcast.run.continuous.associate.live import Live
     from xstreamcast.run.continuous.columns.arrived import Arrived
     from xstreamcast.run.continuous.columns.inlet import Inlet
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.related import Number
     from xstreamcast.run.evaluate import Executable
     from xstreamcast.run.query import Query
-    from xstreamcast.scan.vector import Longs
 
 
 STRETCH: Final = 2 << 20

@@ -12,8 +12,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 
 from xstreamcast.cast.materialise import BORDER, across
-from xstreamcast.model.content import START_TAG, Opened, without_lifespan
 from xstreamcast.model.time import NOW, format_instant
+from xstreamcast.wire.content import START_TAG, Opened, without_lifespan
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from xstreamcast.cast.regions import Filling, Report
 from xstreamcast.model.change import ROOT, Change, ContentChange, Eos
-from xstreamcast.model.content import Opened
 from xstreamcast.model.time import START, Interval, event_lifespan
 from xstreamcast.run.continuous.adjust.order import Entry, Sequence
 from xstreamcast.run.continuous.associate.fragments import Inner
@@ -28,6 +27,7 @@ from xstreamcast.run.continuous.associate.mounts import (
 from xstreamcast.run.continuous.associate.rooted import make_room, take_root
 from xstreamcast.run.continuous.associate.route import Route
 from xstreamcast.run.continuous.associate.runs import Run, rooted_key
+from xstreamcast.wire.content import Opened
 
 if TYPE_CHECKING:
     from xstreamcast.errors import Place

@@ -20,11 +20,11 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from xstreamcast.model.content import Opened
 from xstreamcast.model.tree import Node
 from xstreamcast.run.continuous.adjust.order import WIDTH, Entry, Sequence
 from xstreamcast.run.continuous.associate.fragments import MOST, NO_HOLES, Holes, Inner, holes_of, is_bare, more_holes
 from xstreamcast.run.continuous.associate.mounts import Member, Mount, Occurrence, holes_around
+from xstreamcast.wire.content import Opened
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Filling, Region

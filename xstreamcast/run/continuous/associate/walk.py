@@ -10,7 +10,6 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from xstreamcast.model.content import Content, Opened
 from xstreamcast.model.depth import Work, work_off
 from xstreamcast.model.names import ATTRIBUTE, ELEMENT
 from xstreamcast.run.continuous.adjust.order import Entry, Sequence
@@ -28,6 +27,7 @@ from xstreamcast.run.continuous.associate.mounts import (
     side_by_side,
 )
 from xstreamcast.scan.tables import DEAD
+from xstreamcast.wire.content import Content, Opened
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Region

@@ -25,11 +25,11 @@ from xstreamcast.run.continuous.display.written import Written, written_each
 
 if TYPE_CHECKING:
     from xstreamcast.model.atomic import Item
+    from xstreamcast.native.vector import Longs
     from xstreamcast.operators.aggregates import Aggregate
     from xstreamcast.operators.state import State
     from xstreamcast.run.continuous.columns.rows import Outcome
     from xstreamcast.run.continuous.columns.table import RegionTable
-    from xstreamcast.scan.vector import Longs
 
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 """Untyped values that are numbers, whatever else may be."""

@@ -38,13 +38,13 @@ from xstreamcast.run.units import plan_name
 
 if TYPE_CHECKING:
     from xstreamcast.model.time import Instant
+    from xstreamcast.native.vector import Longs
     from xstreamcast.plan.algebra import Plan
     from xstreamcast.run.continuous.columns.engine import Columnar, Dirty
     from xstreamcast.run.continuous.columns.followed import Followed
     from xstreamcast.run.continuous.columns.rows import Batch, Observer, Outcome
     from xstreamcast.run.continuous.query import ContinuousQuery
     from xstreamcast.run.continuous.related import Number
-    from xstreamcast.scan.vector import Longs
 
 _MIRRORED: Final = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _WHERE_IT_STANDS: Final = frozenset({"span", "tests", "module"})

@@ -14,7 +14,7 @@ from typing import IO, Final
 import numpy as np
 
 from xstreamcast.cast.contents import MEMORY_BUDGET
-from xstreamcast.scan.vector import Bytes
+from xstreamcast.native.vector import Bytes
 
 _LEAST: Final = 1 << 12
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from xstreamcast.scan.vector import Longs, Table
+from xstreamcast.native.vector import Longs, Table
 
 
 def table(rows: int, words: int) -> Table:

@@ -14,7 +14,7 @@ from xstreamcast.errors import Place
 from xstreamcast.model.change import Change, ContentChange
 
 if TYPE_CHECKING:
-    from xstreamcast.scan.vector import Table
+    from xstreamcast.native.vector import Table
 
 Waiting = tuple[Change, Place, int]
 """A change, where it was found, and how far its content is behind that."""

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from xstreamcast.model.atomic import Item
     from xstreamcast.model.structure import Structure
     from xstreamcast.model.time import Instant
+    from xstreamcast.native.vector import Longs
     from xstreamcast.operators.state import State
     from xstreamcast.plan.algebra import Plan
     from xstreamcast.run.continuous.adjust.derived import Part
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.display.shelf import Numbers
     from xstreamcast.run.evaluate import Executable
     from xstreamcast.run.units import Evaluation, UnitCode
-    from xstreamcast.scan.vector import Longs
 
 Dirty = tuple["Longs", "Longs", Any]
 """Nodes, the units that must look at them, as bits, and which of them are there."""

@@ -23,13 +23,13 @@ from xstreamcast.run.continuous.time.horizon import shows_items
 
 if TYPE_CHECKING:
     from xstreamcast.model.atomic import Item
+    from xstreamcast.native.vector import Longs
     from xstreamcast.run.continuous.columns.alike import TwinProgram
     from xstreamcast.run.continuous.columns.engine import Columnar
     from xstreamcast.run.continuous.columns.roles import Roles
     from xstreamcast.run.continuous.columns.rows import Observer, Outcome
     from xstreamcast.run.continuous.columns.spelling import Around
     from xstreamcast.run.continuous.related import Number
-    from xstreamcast.scan.vector import Longs
 
 TOGETHER: Final = 1 << 14
 """So many fragments are evaluated at a time."""

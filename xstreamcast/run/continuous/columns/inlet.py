@@ -32,14 +32,14 @@ from xstreamcast.cast.columns import (
 from xstreamcast.cast.window import Window
 from xstreamcast.errors import Place, XStreamError
 from xstreamcast.model.change import Change, ContentChange, Eos
-from xstreamcast.model.content import parse_content
-from xstreamcast.model.fragment import Arrival, ReaderState
-from xstreamcast.model.parse import parse
 from xstreamcast.run.continuous.associate.reach import name_of
 from xstreamcast.run.continuous.columns.arrived import SENT, Arrived, Waiting
 from xstreamcast.run.continuous.columns.layout import AGAIN, LATE, NOTHING, OLDER, STAYS
 from xstreamcast.run.continuous.columns.layout import VERSION as F_VERSION
 from xstreamcast.run.continuous.columns.table import RegionTable
+from xstreamcast.scan.parse import parse
+from xstreamcast.wire.content import parse_content
+from xstreamcast.wire.fragment import Arrival, ReaderState
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.arrive.share import Association

@@ -13,7 +13,7 @@ import numpy as np
 from xstreamcast.run.continuous.columns.table import RegionTable, without
 
 if TYPE_CHECKING:
-    from xstreamcast.scan.vector import Longs
+    from xstreamcast.native.vector import Longs
 
 _GAP: Final = 1 << 20
 

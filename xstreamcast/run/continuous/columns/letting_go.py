@@ -41,8 +41,8 @@ from xstreamcast.run.continuous.columns.layout import (
 
 if TYPE_CHECKING:
     from xstreamcast.model.time import Instant
+    from xstreamcast.native.vector import Longs
     from xstreamcast.plan.retention import Keep
-    from xstreamcast.scan.vector import Longs
 
 
 def passed(fillings: Any, tags: Any, kept: Mapping[int, Keep], now: Instant) -> Longs:

@@ -50,11 +50,11 @@ from xstreamcast.run.continuous.evaluate.marks import (
 
 if TYPE_CHECKING:
     from xstreamcast.model.time import Instant, Interval
+    from xstreamcast.native.vector import Longs, Table
     from xstreamcast.plan.modes.ways import Way
     from xstreamcast.run.continuous.columns.roles import Roles
     from xstreamcast.run.continuous.columns.rows import Batch
     from xstreamcast.run.continuous.columns.table import RegionTable
-    from xstreamcast.scan.vector import Longs, Table
 
 
 class OpenHoles:

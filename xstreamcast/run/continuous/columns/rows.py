@@ -20,22 +20,23 @@ import numpy as np
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants, rebuild
-from xstreamcast.model.parse import parse, parse_forest
 from xstreamcast.model.tree import Node
 from xstreamcast.plan.algebra import PLAN, Unit
-from xstreamcast.plan.decompose.tests import relative
+from xstreamcast.plan.decompose.scan_filters import relative
 from xstreamcast.run.continuous.arrive.grove import LOAD_FROM
 from xstreamcast.run.continuous.columns.roles import leads_to_elements
 from xstreamcast.run.continuous.columns.seams import Placed, moved, seams_of
 from xstreamcast.run.continuous.evaluate.assemble import sliced
 from xstreamcast.run.continuous.evaluate.marks import move_marks
 from xstreamcast.run.units import plan_name
+from xstreamcast.scan.parse import parse, parse_forest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from xstreamcast.model.atomic import Item
     from xstreamcast.model.tree import Tree
+    from xstreamcast.native.vector import Bytes, Table
     from xstreamcast.run.continuous.columns.open_holes import OpenHoles
     from xstreamcast.run.continuous.columns.spelling import Around
     from xstreamcast.run.continuous.columns.table import RegionTable
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from xstreamcast.run.units import Evaluation, UnitCode
     from xstreamcast.scan.path import Path
     from xstreamcast.scan.tree import TreeReader
-    from xstreamcast.scan.vector import Bytes, Table
 
 Outcome = list["Item"] | XStreamError
 """The items of a fragment, or the error that comes instead."""

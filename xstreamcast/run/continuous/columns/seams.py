@@ -21,8 +21,8 @@ from xstreamcast.run.continuous.columns.splicing import ENDS, HOLE
 
 if TYPE_CHECKING:
     from xstreamcast.model.tree import Seam, Sewn, Tree
+    from xstreamcast.native.vector import Bytes, Longs, Table
     from xstreamcast.run.continuous.columns.table import RegionTable
-    from xstreamcast.scan.vector import Bytes, Longs, Table
 
 TOO_DEEP = -1
 

@@ -17,13 +17,13 @@ from xstreamcast.run.continuous.display.placed import Placed
 from xstreamcast.run.continuous.display.shelf import Numbers, Shelf, Shown
 
 if TYPE_CHECKING:
+    from xstreamcast.native.vector import Longs
     from xstreamcast.run.continuous.columns.adjust import Told
     from xstreamcast.run.continuous.columns.engine import Columnar
     from xstreamcast.run.continuous.columns.keyed import Keyed, Row
     from xstreamcast.run.continuous.columns.operated import Operated
     from xstreamcast.run.continuous.display.written import Written
     from xstreamcast.run.continuous.related import Number
-    from xstreamcast.scan.vector import Longs
 
 _FEW: Final = 64
 """So many rows find their places one by one."""

@@ -20,7 +20,7 @@ from xstreamcast.run.continuous.associate.mounts import Above
 
 if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
-    from xstreamcast.scan.vector import Bytes, Longs
+    from xstreamcast.native.vector import Bytes, Longs
 
 Scope = Mapping[str, str]
 NEVER: Final = -2

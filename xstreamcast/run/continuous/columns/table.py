@@ -23,6 +23,7 @@ from xstreamcast.model.time import NOW as FOREVER
 from xstreamcast.model.time import START as BEGINNING
 from xstreamcast.model.time import Instant
 from xstreamcast.native.kernel import bound
+from xstreamcast.native.vector import Bytes, Longs, Table
 from xstreamcast.run.continuous.columns.arena import Arena
 from xstreamcast.run.continuous.columns.arrays import grown, power, put_all, slots, stamps_of, table
 from xstreamcast.run.continuous.columns.arrived import Arrived, empty
@@ -106,7 +107,6 @@ from xstreamcast.run.continuous.columns.splicing import NO_SEAMS, REFUSED, compa
 from xstreamcast.run.continuous.columns.standing import DONE, FULL, owners, release, settle
 from xstreamcast.run.continuous.columns.tags import tags_of
 from xstreamcast.run.continuous.columns.taking import take
-from xstreamcast.scan.vector import Bytes, Longs, Table
 
 if TYPE_CHECKING:
     from xstreamcast.cast.batches import FragmentBatch

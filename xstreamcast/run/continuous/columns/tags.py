@@ -28,7 +28,7 @@ from xstreamcast.run.continuous.columns.layout import (
 
 if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
-    from xstreamcast.scan.vector import Bytes, Table
+    from xstreamcast.native.vector import Bytes, Table
 
 
 def tags_of(structure: Structure) -> tuple[Table, Bytes]:

@@ -11,12 +11,12 @@ it (:mod:`~xstreamcast.run.continuous.display.regions_told`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from xstreamcast.errors import XStreamError
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants
-from xstreamcast.model.change import ROOT, Fill, Hide, Remove, Replace, Show
+from xstreamcast.model.change import ANSWER, ERROR, ROOT, Fill, Hide, Remove, Replace, Show
 from xstreamcast.plan.algebra import Unit, in_parts
 from xstreamcast.plan.result.shape import ERROR_NAMESPACE
 from xstreamcast.run.continuous.arrive.share import Recomputed
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from xstreamcast.run.continuous.arrive.share import Association
     from xstreamcast.run.continuous.columns.engine import Columnar
     from xstreamcast.run.continuous.columns.shelf import InColumns
-
-ANSWER: Final = 1
-ERROR: Final = 2
-"""The regions of the answer and of the error that stands for it."""
 
 
 class Output:

@@ -16,6 +16,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from xstreamcast.lang import ast
+from xstreamcast.lang.clock import looks_at_clock
 from xstreamcast.lang.walk import descendants
 from xstreamcast.model.function import Array, FunctionItem
 from xstreamcast.model.time import NOW, START, Instant
@@ -28,12 +29,6 @@ if TYPE_CHECKING:
     from xstreamcast.plan.algebra import Plan, Reduction
     from xstreamcast.run.units import Evaluation
 
-_CLOCK: Final = frozenset(
-    {
-        *("now", "vtFrom", "vtTo", "current-dateTime", "current-date", "current-time"),
-        *("random-number-generator", "function-lookup"),
-    }
-)
 _SEES_ATTRIBUTES: Final = frozenset({"deep-equal", "serialize", "function-lookup", "load-xquery-module", "transform"})
 _LIFESPAN: Final = frozenset({"vtFrom", "vtTo", "*"})
 
@@ -180,13 +175,6 @@ class Timing(Generic[Owner]):
         """The current time is another: whose evaluations may come out otherwise."""
         self.horizon.now = now
         return list(self.agenda.pop(now))
-
-
-def looks_at_clock(part: ast.Node) -> bool:
-    """Whether a part of a query looks at the clock, or at lifespans that it ends."""
-    if isinstance(part, ast.FunctionCall | ast.NamedFunctionRef):
-        return part.name.local in _CLOCK
-    return isinstance(part, ast.IntervalProjection | ast.VersionProjection | ast.Now | ast.AllenComparison)
 
 
 def shows_items(unit: Unit) -> bool:

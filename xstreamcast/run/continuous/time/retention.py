@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from xstreamcast.cast.region import Filling, OnDisk
 from xstreamcast.model.change import ContentChange
-from xstreamcast.model.content import Hole, Opened, TopTag, has_only_root
 from xstreamcast.model.time import START, Instant
 from xstreamcast.plan.retention import EVERYTHING, NEWEST, Keep
+from xstreamcast.wire.content import Hole, Opened, TopTag, has_only_root
 
 if TYPE_CHECKING:
     from xstreamcast.cast.regions import Region
