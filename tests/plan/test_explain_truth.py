@@ -89,7 +89,9 @@ def test_a_stream_without_a_root_is_followed_in_columns(text: str) -> None:
 
 def test_why_a_query_is_not_followed_in_columns_is_said() -> None:
     told = explained('stream("s")//b/..', TYPED, emit="certain")
-    assert "  followed   by objects, one by one: it looks at open holes" in told
+    assert "  followed   in columns, batch by batch" in told
+    told = explained('stream("s")//b[2]', TYPED)
+    assert "  followed   by objects, one by one: what is inside of a record is more than summed up" in told
     assert "one by one: a stream has no tag structure" in str(xstreamcast.explain('count(stream("s")//b)'))
     told = explained('count(stream("s")//b)', TYPED, fixed="*")
     assert "one by one: regions are declared fixed" in told
