@@ -146,9 +146,9 @@ def follow(spark: Any, folder: Path, seeds: Sequence[int], stops: Sequence[int])
     """
     from pyspark.cloudpickle import register_pickle_by_value
 
-    from xstreamcast.spark.motion.association import PACKED
     from xstreamcast.spark.motion.continuous_query import SETTINGS
     from xstreamcast.spark.motion.micro_batch import Pool, light, own_workers
+    from xstreamcast.spark.motion.stream_source import PACKED
 
     register_pickle_by_value(sys.modules[__name__])  # workers need not find this file
     played, feed, state = [play(seed) for seed in seeds], folder / "feed", str(folder / "state")

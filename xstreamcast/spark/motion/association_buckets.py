@@ -329,7 +329,7 @@ def in_buckets(packed: Any, spread: Spread, job: Job) -> Any:
     """The three operators, one after the other."""
     from pyspark.sql import functions as f
 
-    from xstreamcast.spark.motion.association import PACKED
+    from xstreamcast.spark.motion.stream_source import PACKED
 
     routed = packed.groupBy("bucket").transformWithState(Router(spread), PACKED, "append", "none")
     told = routed.groupBy("bucket").transformWithState(BucketKeeper(spread, job), PACKED, "append", "none")

@@ -16,7 +16,7 @@ from xstreamcast.cast.columns import KIND, NO_TIME, NONE, REGION, TARGET, TIME, 
 from xstreamcast.errors import Place
 from xstreamcast.model.change import ROOT, ROW, ChangeRow, from_row
 from xstreamcast.run.continuous.columns.arrived import Arrived, Waiting, empty
-from xstreamcast.spark.motion.rows import ARROW_SCHEMA, QUARANTINE, STRUCTURE, batch_of_rows
+from xstreamcast.spark.motion.rows import ARROW_SCHEMA, QUARANTINE, STRUCTURE, batch_of_rows, packed
 
 Row = dict[str, Any]
 TICK: Final = "tick"
@@ -145,14 +145,6 @@ class Brought:
             order = [LATE if at in late else order for at, order in enumerate(table["order"].to_pylist())]
             table = table.set_column(table.schema.get_field_index("order"), "order", pa.array(order, pa.string()))
         return Brought(table.filter(pc.not_equal(table["change"], QUARANTINE)))
-
-
-def packed(table: pa.Table, compression: str | None = None) -> bytes:
-    """A table as bytes; not compressed where Spark does that on the way."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
 
 
 def table_rows(table: pa.Table) -> list[Row]:

@@ -85,7 +85,8 @@ class Fed:
 
     def rows(self, spark: SparkSession, stream: str, options: Mapping[str, str]) -> DataFrame:
         """The changes that the documents bring, as change rows of a stream."""
-        from xstreamcast.spark.motion.association import PACKED, unpacked
+        from xstreamcast.spark.motion.association import unpacked
+        from xstreamcast.spark.motion.stream_source import PACKED
 
         frame = self._documents(spark, stream, options)
         with own_workers(spark, self.pool):

@@ -21,8 +21,9 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from xstreamcast.errors import error
 from xstreamcast.model.change import ROW
 from xstreamcast.model.garbage import not_collecting
-from xstreamcast.spark.motion.brought import Brought, Row, packed
+from xstreamcast.spark.motion.brought import Brought, Row
 from xstreamcast.spark.motion.replica import COUNTED, replica_of
+from xstreamcast.spark.motion.rows import packed
 from xstreamcast.spark.motion.state_base import adopted, compact, from_base, replay, swept
 from xstreamcast.spark.motion.state_log import Head, Store, read_head, write_head
 from xstreamcast.spark.worker import seldom_collecting

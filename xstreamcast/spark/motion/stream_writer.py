@@ -28,8 +28,8 @@ from xstreamcast.model.change import Change
 from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import Structure
 from xstreamcast.serve import SCHEME
-from xstreamcast.spark.motion.brought import Brought, packed
-from xstreamcast.spark.motion.rows import ARROW_SCHEMA, QUARANTINE, item_of
+from xstreamcast.spark.motion.brought import Brought
+from xstreamcast.spark.motion.rows import ARROW_SCHEMA, QUARANTINE, item_of, packed
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
