@@ -24,6 +24,10 @@ TICK: Final = "tick"
 LATE: Final = "late"
 """The order of a row that was put aside because it came too late."""
 
+_SCANNED: Final = 1 << 15
+"""So many tags are scanned at a time: half of what a scan gives in a batch, since they are not spread evenly."""
+_FRAMING: Final = 2
+"""The tags of a change besides those of its content."""
 _NAMES: Final = pa.array([kind.kind for kind in KINDS])
 _NO_CHANGE: Final = pa.array([STRUCTURE, QUARANTINE, TICK])
 _MISSING: Final = {REGION: ROOT, TARGET: NONE, TSID: NONE, VERSION: NONE, TIME: NO_TIME}
@@ -119,6 +123,18 @@ class Brought:
     def row(self, at: int) -> Row:
         """One of them."""
         return table_rows(self.table.slice(at, 1))[0]
+
+    def portions(self, begin: int, end: int) -> Iterator[Arrived]:
+        """Some changes of a stream, side by side, as many at a time as a scan gives in one batch.
+
+        With more, a scan gives several batches, which nobody takes in: it would be repeated for halves, and their
+        halves.
+        """
+        some = self.table["content"].slice(begin, end - begin)
+        tags = pc.sum(pc.count_substring(some, pattern="<")).as_py() or 0
+        step = max(1, _SCANNED * (end - begin) // (tags + _FRAMING * (end - begin)))
+        for at in range(begin, end, step):
+            yield self.arrived(at, min(at + step, end))
 
     def arrived(self, begin: int, end: int) -> Arrived:
         """Some changes of a stream, side by side."""

@@ -147,7 +147,8 @@ class Replica:
         with ExitStack() as together:  # contents that come together are parsed together
             for self._stream, begin, end in brought.stretches():
                 if brought.is_change(begin) and inflow.is_columnar(self._stream):
-                    inflow.association(self._stream).apply_all(brought.arrived(begin, end))
+                    for portion in brought.portions(begin, end):
+                        inflow.association(self._stream).apply_all(portion)
                     continue
                 for self._at in range(begin, end):
                     row = brought.rows[self._at]
