@@ -30,7 +30,7 @@ from xstreamcast.model.change import Change, Fill, Replace
 from xstreamcast.model.fragment import FragmentWriter
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.spark.motion.brought import Brought
-from xstreamcast.spark.motion.replica import COMPACT_BYTES, Job
+from xstreamcast.spark.motion.job import COMPACT_BYTES, Job
 from xstreamcast.spark.motion.state import advance
 from xstreamcast.spark.motion.state_log import read_head, row_of
 

@@ -20,7 +20,8 @@ from xstreamcast.model.change import from_row
 from xstreamcast.run.continuous.query import continuous_many
 from xstreamcast.spark import continuous
 from xstreamcast.spark.motion import state
-from xstreamcast.spark.motion.replica import PROGRESS, Job
+from xstreamcast.spark.motion.job import Job
+from xstreamcast.spark.motion.replica import PROGRESS
 from xstreamcast.spark.motion.rows import item_of
 from xstreamcast.spark.motion.state_base import part_number
 from xstreamcast.spark.motion.state_log import FORMAT, read_head, row_of

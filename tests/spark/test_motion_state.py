@@ -26,7 +26,8 @@ from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
 from xstreamcast.spark.motion import state
 from xstreamcast.spark.motion.brought import Brought, Row
-from xstreamcast.spark.motion.replica import PROGRESS, Job, Replica
+from xstreamcast.spark.motion.job import Job
+from xstreamcast.spark.motion.replica import PROGRESS, Replica
 from xstreamcast.spark.motion.rows import item_of
 from xstreamcast.spark.motion.state_log import read_head, row_of
 

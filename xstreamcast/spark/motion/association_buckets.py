@@ -23,13 +23,16 @@ from xstreamcast.model.change import ROOT, ROW, After, Change, Fill, Hide, Remov
 from xstreamcast.run.continuous.display.emit import ANSWER, ERROR
 from xstreamcast.spark.motion.association_spread import HOLE, Routes, Routing, Spread
 from xstreamcast.spark.motion.brought import Brought, Row
-from xstreamcast.spark.motion.replica import COMPACT_BLOBS, COMPACT_BYTES, GATHERING, PROGRESS, ROWS, progress_row
+from xstreamcast.spark.motion.job import COMPACT_BLOBS, COMPACT_BYTES, GATHERING, ROWS
+from xstreamcast.spark.motion.keeper import Keeper, SparkStore, packed_rows, read_all
+from xstreamcast.spark.motion.replica import PROGRESS, progress_row
 from xstreamcast.spark.motion.rows import STRUCTURE
-from xstreamcast.spark.motion.state import Keeper, SparkStore, advance, packed_rows, read_all
+from xstreamcast.spark.motion.state import advance
 from xstreamcast.spark.motion.state_log import Head, Store, read_head, structure_row, write_head
 
 if TYPE_CHECKING:
-    from xstreamcast.spark.motion.replica import Job, Replica
+    from xstreamcast.spark.motion.job import Job
+    from xstreamcast.spark.motion.replica import Replica
 
 FORMAT: Final = 2
 ANCHOR: Final = 3

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from xstreamcast.spark.motion.association import Streams
     from xstreamcast.spark.motion.association_spread import Spread
     from xstreamcast.spark.motion.feed import Fed
+    from xstreamcast.spark.motion.job import Job
+    from xstreamcast.spark.motion.keeper import Keeper
     from xstreamcast.spark.motion.listener import Figures
     from xstreamcast.spark.motion.micro_batch import Pool
-    from xstreamcast.spark.motion.replica import Job
     from xstreamcast.spark.motion.sink_answers import Answers
-    from xstreamcast.spark.motion.state import Keeper
 
 SETTINGS: Final = {
     "spark.sql.streaming.stateStore.providerClass":
@@ -106,9 +106,10 @@ def continuous_many(
     from xstreamcast.run.continuous.query import continuous_many as embedded
     from xstreamcast.spark.motion.association import packed, ticks, unpacked
     from xstreamcast.spark.motion.feed import Fed
+    from xstreamcast.spark.motion.job import Job
+    from xstreamcast.spark.motion.keeper import Keeper
     from xstreamcast.spark.motion.micro_batch import Pool, own_workers, warm_up
-    from xstreamcast.spark.motion.replica import PROGRESS, Job
-    from xstreamcast.spark.motion.state import Keeper
+    from xstreamcast.spark.motion.replica import PROGRESS
     from xstreamcast.spark.motion.stream_source import PACKED
 
     called = _names(texts, names)

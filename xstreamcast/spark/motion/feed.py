@@ -32,9 +32,9 @@ from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.fragment import Arrival
 from xstreamcast.model.structure import Structure
+from xstreamcast.spark.motion.keeper import packed_tuples
 from xstreamcast.spark.motion.micro_batch import Pool, own_workers
 from xstreamcast.spark.motion.rows import arrival_rows
-from xstreamcast.spark.motion.state import packed_tuples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -28,7 +28,7 @@ from xstreamcast.spark.connect import is_connect
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from xstreamcast.spark.motion.replica import Job
+    from xstreamcast.spark.motion.job import Job
 
 POOL: Final = "XSTREAMCAST_WORKERS"
 """The variable of the environment that workers with engines have, and no others."""

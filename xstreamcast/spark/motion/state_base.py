@@ -26,7 +26,7 @@ from xstreamcast.spark.motion.state_told import Told, adopt, told
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.arrive.inflow import Inflow
-    from xstreamcast.spark.motion.replica import Job
+    from xstreamcast.spark.motion.job import Job
 
 PART_ROWS: Final = 1024
 COLUMNAR: Final = 32

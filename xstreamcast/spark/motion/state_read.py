@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from xstreamcast.spark.connect import is_connect
-from xstreamcast.spark.motion.state import ENGINE, checked, current
+from xstreamcast.spark.motion.keeper import ENGINE
+from xstreamcast.spark.motion.state import checked, current
 from xstreamcast.spark.motion.state_log import read_head
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from xstreamcast.spark.motion.replica import Job, Replica
+    from xstreamcast.spark.motion.job import Job
+    from xstreamcast.spark.motion.replica import Replica
 
 
 class ReadStore:
