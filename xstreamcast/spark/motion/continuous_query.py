@@ -325,8 +325,14 @@ class Motion:
     def _go_on(self, answers: Answers, checkpoint: str) -> None:
         """Begin with what a checkpoint says has been told."""
         from xstreamcast.spark.motion.association_buckets import gathering_job, told_before
-        from xstreamcast.spark.motion.state_read import read_replicas
+        from xstreamcast.spark.motion.state_read import read_replicas, taken_over
         from xstreamcast.spark.motion.state_told import told_rows
+
+        if self.spread is None and not is_connect(self.spark):
+            found = taken_over(self.spark, checkpoint, self.job, self.pool)
+            if found is not None:
+                answers.begin(found[1], found[0])
+            return
 
         gathers = self.spread is not None and self.spread.last == "gather"
         replicas = read_replicas(self.spark, checkpoint, gathering_job(self.job) if gathers else self.job)
