@@ -14,13 +14,15 @@ from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from xstreamcast.model.change import ROW
-from xstreamcast.spark.worker import seldom_collecting
+from xstreamcast.spark.worker import give_back, seldom_collecting
 
 if TYPE_CHECKING:
     from xstreamcast.model.change import ChangeRow
     from xstreamcast.spark.motion.brought import Brought, Row
     from xstreamcast.spark.motion.job import Job
 
+_MANY: Final = 10_000
+"""After so many changes a worker gives back what it does not use any more."""
 _TOLD: Final = 1 << 13
 """So many rows an operator tells at a time."""
 _PACKED: Final = SparkRow("bucket", "changes")
@@ -93,12 +95,15 @@ class Keeper(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow P
     def init(self, handle: Any) -> None:
         handle.getValueState(ENGINE, "format int")
         self.store = SparkStore(handle)
+        self.many = False
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         from xstreamcast.spark.motion.state import advance
 
+        brought = read_all(rows)
+        self.many |= len(brought) > _MANY
         with seldom_collecting():
-            yield from packed_rows(key[0], advance(self.job, self.store, read_all(rows)))
+            yield from packed_rows(key[0], advance(self.job, self.store, brought))
 
     def close(self) -> None:
         """There is nothing to give back: engines stay for the next batch."""
@@ -106,3 +111,5 @@ class Keeper(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow P
         from xstreamcast.spark.motion.state import are_new
 
         leave_alone(anew=are_new())
+        if self.many:
+            give_back()

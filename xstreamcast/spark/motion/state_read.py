@@ -18,7 +18,7 @@ from xstreamcast.spark.motion.brought import Brought, Row
 from xstreamcast.spark.motion.keeper import ENGINE
 from xstreamcast.spark.motion.micro_batch import own_workers
 from xstreamcast.spark.motion.state_log import read_head
-from xstreamcast.spark.worker import seldom_collecting
+from xstreamcast.spark.worker import give_back, seldom_collecting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -90,6 +90,7 @@ def _take_over(job: Job, rows: Iterable[Any]) -> Iterator[Any]:
             for query in replica.inflow.queries:
                 yield Brought.of(told_rows(query)).blob()
     leave_alone(anew=are_new())
+    give_back()
 
 
 def _current(job: Job, store: Any) -> Replica:
