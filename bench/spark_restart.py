@@ -2,8 +2,8 @@
 
 Accounts with transactions and statuses, shuffled, come in eight micro-batches, then small updates. The query is
 stopped, and another one goes on from its checkpoint, in workers of its own: the time is from the call of ``continuous``
-to the answer that has a further update. *Written*: all files that the state store has written, per byte of the files of
-the stream.
+to the answer that has a further update. *Written*: the files that the state store has written by then, with its
+snapshots, per byte of the files of the stream; and the changelogs of the updates, per byte of theirs.
 """
 
 from __future__ import annotations
@@ -33,16 +33,18 @@ def run(spark: Any, folder: Path) -> None:
     try:
         until(first, lambda: bool(marks) and marks[-1][1] >= count)
         loaded = (marks[-1][1] - marks[0][1]) / (marks[-1][0] - marks[0][0])
-        written = [_ratio(state, feed)]
-        began = _size(state / "state"), _size(feed)
+        came = _size(feed)
         for number in range(UPDATES):
             count += _update(feed, number, regions)
             until(first, lambda count=count: marks[-1][1] >= count)  # type: ignore[misc]  # bound at once
-        written.append((_size(state / "state") - began[0]) / (_size(feed) - began[1]))
+        updates = _size(feed) - came
+        logs = sorted((state / "state").rglob("*.changelog"), key=_version)
+        logged = sum(log.stat().st_size for log in logs[-UPDATES:])
         memory = workers(first.pool.number)
         table_size = first.answers.sizes
     finally:
         first.stop()
+    written = _size(state / "state") / _size(feed)
     count += _update(feed, UPDATES, regions)
     java = spark.sparkContext._gateway.proc.pid
     called, before = time.perf_counter(), cpu(java)
@@ -56,11 +58,11 @@ def run(spark: Any, folder: Path) -> None:
         again.stop()
     head = ["live regions", "fragments", "loaded/s", "state MB", "worker, MB", "… after a restart",
             "restart until start(), s", "until the next answer, s", "CPU s of Python, Java",
-            "written per byte, loading", "updates of 10"]  # fmt: skip
+            "written per byte, in all", "by updates of 10, without snapshots"]  # fmt: skip
     table(head, [[
         f"{table_size.table.stop:,}", f"{count:,}", f"{loaded:,.0f}", f"{table_size.kept / 1e6:.0f}",
         f"{memory / 1e6:,.0f}", f"{memory_again / 1e6:,.0f}", f"{started:.1f}", f"{seconds:.1f}",
-        f"{after[1] - before[1]:.1f}, {after[0] - before[0]:.1f}", f"{written[0]:.2f}", f"{written[1]:.2f}",
+        f"{after[1] - before[1]:.1f}, {after[0] - before[0]:.1f}", f"{written:.2f}", f"{logged / updates:.2f}",
     ]])  # fmt: skip
     print()
 
@@ -82,8 +84,9 @@ def _update(feed: Path, number: int, regions: int) -> int:
     return PER_BATCH
 
 
-def _ratio(state: Path, feed: Path) -> float:
-    return _size(state / "state") / _size(feed)
+def _version(log: Path) -> int:
+    """``7`` of ``7.changelog`` and of ``7_<id>.changelog``."""
+    return int(log.stem.partition("_")[0])
 
 
 def _size(folder: Path) -> int:
