@@ -56,6 +56,11 @@ class Brought:
         tables = [pa.ipc.open_stream(blob).read_all().cast(ARROW_SCHEMA) for blob in blobs]  # frames of others differ
         return cls(pa.concat_tables(tables).combine_chunks() if tables else ARROW_SCHEMA.empty_table())
 
+    @classmethod
+    def together(cls, some: Iterable[Brought]) -> Brought:
+        """Rows one behind the other."""
+        return cls(pa.concat_tables([one.table for one in some]).combine_chunks())
+
     def __len__(self) -> int:
         count: int = self.table.num_rows
         return count

@@ -20,6 +20,7 @@ from xstreamcast.spark.motion.brought import Brought, Row
 from xstreamcast.spark.motion.replica import COUNTED, replica_of
 from xstreamcast.spark.motion.state_base import adopted, compact, from_base, replay, swept
 from xstreamcast.spark.motion.state_log import Head, Store, read_head, write_head
+from xstreamcast.spark.motion.state_mark import from_mark, mark
 
 if TYPE_CHECKING:
     from xstreamcast.spark.motion.job import Job
@@ -58,6 +59,7 @@ def advance(job: Job, store: Store, brought: Brought) -> Iterator[Row]:
     fresh, more = compact(job, store, replica, len(brought))
     yield from more
     fresh.head = swept(store, fresh.head)
+    mark(job, store, fresh)
     write_head(store, fresh.head)
     keep(fresh)
     yield fresh.progress()
@@ -83,7 +85,7 @@ def current(job: Job, store: Store, head: Head) -> Replica:
     """An engine that has taken in what the state says: the one that lives here, brought up to it, or a new one."""
     replica = _ENGINES.get(head.birth)
     if replica is None or replica.head.first != head.first or replica.head.version > head.version:
-        replica = from_base(job, store, head)
+        replica = from_mark(job, store, head) or from_base(job, store, head)
         adopted(replica, store, head)
     while replica.head.version < head.version:
         replay(replica, store)
