@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,7 +41,7 @@ def rows(spark: Any, folder: Path, count: int, files: int) -> float:
     return _rate(spark, sums, "update", folder, count // files, lambda frame: frame.toArrow())
 
 
-def joined(spark: Any, folder: Path, parts: list[list[Change]]) -> float:
+def joined(spark: Any, folder: Path, parts: Sequence[Sequence[Change]]) -> float:
     """Fragments a second, as they come, after the first micro-batch."""
     from pyspark.sql import functions as f
 

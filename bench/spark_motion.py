@@ -1,19 +1,24 @@
-"""Continuous queries on Spark, in `local[2]`: fragments a second, the time from a fragment's appearance to its
-effect on the answer, how both change with ten times the live state, and memory with a stream ten times as long.
+"""Continuous queries on Spark, in `local[2]`: the first answer, small updates, fragments a second, a million regions.
 
-The query sums up the charges of each credit card account. *Loading*: all fragments of the accounts, shuffled, in eight
-micro-batches; one at the beginning, which warms up, does not count. *By hand*: what a Spark user writes instead
-(:mod:`bench.spark_by_hand`), in as many micro-batches of as many rows, in the same run. *Updates*: 300
-further purchases and statuses, 10 in each micro-batch; the time is from the rename with which a file appears to the
-moment at which the sinks have the answer. The embedded engine takes in the same fragments, in the same batches, in the
-same run. *Compacting*: over how many such micro-batches the making of a new base is spread, how long they take, without
-what Spark takes, and how many bytes of log come between two.
+The query sums up the charges of each credit card account. Each table is a part that also runs by itself, as
+``python -m bench.spark_motion PART [--quick]``.
+
+*start*: from `start()`, and from `continuous()`, to the first answer, in a session that is there; a process for each
+run. *updates*: from the rename with which a file of ten changes appears to the answer that has them, beside one stage
+`transformWithState` that does nothing, in turns. *memory*: the same 500 regions replaced again and again. *rates*:
+all fragments of the accounts, shuffled, in eight micro-batches; one at the beginning, which warms up, does not count.
+Beside it what a Spark user writes instead (`bench/spark_by_hand.py`), in as many micro-batches of as many rows, and the
+embedded engine, which takes in the same fragments in the same batches; medians of runs in turns. *Compacting*: over how
+many micro-batches of updates the making of a new base is spread, how long they take, without what Spark takes, and how
+many bytes of log come between two. *restart*: a million live regions; a query that goes on from its checkpoint, until
+it has the next answer; and the bytes that the state store writes for a byte that comes.
 """
 
 from __future__ import annotations
 
 import gc
 import random
+import sys
 import tempfile
 import time
 from collections import deque
@@ -24,37 +29,45 @@ from statistics import median, quantiles
 from typing import Any, Final
 
 from bench import documents, spark_by_hand
-from bench.measure import anonymous, progress, table
+from bench.measure import progress, table
+from bench.spark_feed import PER_BATCH, QUERY, parted, until, workers, write
 from xstreamcast.generate.credit import GENERATOR
 from xstreamcast.model.change import Change, Fill, Replace
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.spark.motion.brought import Brought
-from xstreamcast.spark.motion.replica import COMPACT_BYTES, Job
+from xstreamcast.spark.motion.job import COMPACT_BYTES, Job
 from xstreamcast.spark.motion.state import advance
 from xstreamcast.spark.motion.state_log import read_head, row_of
-from xstreamcast.wire.fragment import FragmentWriter
 
-QUERY: Final = """for $a in stream("credit")//account
-return <account id="{ $a/@id }">{ sum($a/transaction[status = "charged"]/amount) }</account>"""
 FACTOR: Final = 0.8
 LOADING: Final = 8
 UPDATES: Final = 300
-PER_BATCH: Final = 10
+RUNS: Final = 3
 REPLACED: Final = 1500
 
 
-def run() -> None:
-    """Print a table of memory by length of the stream, and one of rates and times by live state."""
+def run(*parts: str) -> None:
+    """Print the tables of some parts, or of all."""
+    from bench import spark_restart, spark_start, spark_updates
     from xstreamcast.spark.session import session, shut_down
 
+    def chosen(part: str) -> bool:
+        return not parts or part in parts
+
+    if chosen("start"):  # first: it has processes of its own
+        spark_start.run()
+    with_session = {"updates": spark_updates.run, "memory": _memory, "rates": _rates, "restart": spark_restart.run}
+    if not any(map(chosen, with_session)):
+        return
     with tempfile.TemporaryDirectory(prefix="xstreamcast-bench-") as folder:
         scratch = Path(folder, "spark")
         scratch.mkdir()
         settings: dict[str, Any] = {"spark.sql.shuffle.partitions": "2"}
         spark = session("bench", scratch=scratch, **settings)
         try:
-            _memory(spark, Path(folder))  # first, so that Spark is warm when times count
-            _rates(spark, Path(folder))
+            for part, one in with_session.items():
+                if chosen(part):
+                    one(spark, Path(folder))
         finally:
             shut_down(spark)
 
@@ -67,71 +80,51 @@ def _factors() -> tuple[float, float]:
 def _rates(spark: Any, folder: Path) -> None:
     rows = []
     for factor in _factors():
-        progress(f"spark_motion {factor:g}")
         assert GENERATOR.changes is not None
         changes = [change for _, change in GENERATOR.changes(factor, 1, UPDATES)][:-1]
         first, later = changes[:-UPDATES], changes[-UPDATES:]
         random.Random(1).shuffle(first)
-        feed = folder / f"credit-{factor:g}"
-        by_rows = spark_by_hand.rows(spark, folder / f"hand-{factor:g}", len(first), LOADING)
-        by_joins = spark_by_hand.joined(spark, folder / f"hand-{factor:g}", _loading(first))
-        loaded, seconds, times, figures = _on_spark(spark, feed, first, later)
+        ours, by_rows, by_joins = list[float](), list[float](), list[float]()
+        for number in range(RUNS):
+            progress(f"spark_motion {factor:g}, {number + 1} of {RUNS}")
+            hand = folder / f"hand-{factor:g}-{number}"
+            by_rows.append(spark_by_hand.rows(spark, hand, len(first), LOADING))
+            by_joins.append(spark_by_hand.joined(spark, hand, parted(first, LOADING)))
+            rate, regions, kept = _loaded(spark, folder / f"credit-{factor:g}-{number}", first)
+            ours.append(rate)
         embedded, single = _embedded(first, later)
-        p99 = quantiles(times, n=100)[98] if len(times) > 2 else max(times)
-        single99 = quantiles(single, n=100)[98]
         compacting, size = _compacting(first, later)
+        faster = [mine / max(hands) for mine, *hands in zip(ours, by_rows, by_joins, strict=True)]
         rows.append([
-            f"{figures.sizes.table.stop:,}", f"{len(first):,}", f"{loaded / seconds:,.0f}", f"{by_rows:,.0f}",
-            f"{by_joins:,.0f}", f"{loaded / seconds / by_rows:.2f}", f"{embedded:,.0f}",
-            f"{median(times) * 1000:,.0f}", f"{p99 * 1000:,.0f}", f"{median(single) * 1000:,.1f}",
-            f"{single99 * 1000:,.1f}", f"{figures.sizes.kept / 1e6:.2f}",
+            f"{regions:,}", f"{len(first):,}", f"{median(ours):,.0f}", f"{median(by_rows):,.0f}",
+            f"{median(by_joins):,.0f}", f"{median(faster):.2f}", f"{embedded:,.0f}",
+            f"{median(single) * 1000:,.1f}", f"{quantiles(single, n=100)[98] * 1000:,.1f}", f"{kept / 1e6:.2f}",
             f"{len(compacting):,}", f"{median(compacting) * 1000:,.0f}", f"{max(compacting) * 1000:,.0f}",
             f"{max(COMPACT_BYTES, size) / 1e6:.1f}",
         ])  # fmt: skip
-    head = ["live regions", "fragments", "loaded/s, Spark", "by hand, rows with their account",
-            "by hand, joined", "times the rows", "loaded/s, embedded", "update p50 ms, Spark", "p99",
-            "p50 ms, embedded", "p99", "state MB", "compacting: batches", "p50 ms", "max",
-            "every MB of log"]  # fmt: skip
+    head = ["live regions", "fragments", "loaded/s, Spark", "by hand, rows with their account", "by hand, joined",
+            "times the faster by hand", "loaded/s, embedded", "update p50 ms, embedded", "p99", "state MB",
+            "compacting: batches", "p50 ms", "max", "every MB of log"]  # fmt: skip
     table(head, rows)
+    print()
 
 
-def _on_spark(spark: Any, feed: Path, first: list[Change], later: list[Change]) -> tuple[int, float, list[float], Any]:
-    """How many were loaded in how many seconds (without the first micro-batch: it warms up), and times of updates."""
+def _loaded(spark: Any, feed: Path, first: list[Change]) -> tuple[float, int, int]:
+    """Fragments a second, without the first micro-batch: it warms up; live regions, and bytes of the state."""
     from xstreamcast.spark.motion.continuous_query import continuous
 
     feed.mkdir()
-    files = _loading(first)
-    for number, part in enumerate(files):
-        _write(feed, number, part)
+    for number, part in enumerate(parted(first, LOADING)):
+        write(feed, number, part)
     motion = continuous(spark, QUERY, {"credit": str(feed)}, options={"maxFilesPerTrigger": "1"})
     marks: list[tuple[float, int]] = []
     running = motion.start(display=lambda answers: marks.append((time.perf_counter(), answers.n)))
     try:
-        _until(running, lambda: bool(marks) and marks[-1][1] >= len(first))
-        loaded, seconds = marks[-1][1] - marks[0][1], marks[-1][0] - marks[0][0]
-        times, count = [], len(first)
-        for at in range(0, len(later), PER_BATCH):
-            part = later[at : at + PER_BATCH]
-            count += len(part)
-            _write(feed, len(files) + at, part)
-            appeared = time.perf_counter()
-            _until(running, lambda count=count: marks[-1][1] >= count)
-            times.append(marks[-1][0] - appeared)
-        return loaded, seconds, times, running.answers
+        until(running, lambda: bool(marks) and marks[-1][1] >= len(first))
+        sizes = running.answers.sizes
+        return (marks[-1][1] - marks[0][1]) / (marks[-1][0] - marks[0][0]), sizes.table.stop, sizes.kept
     finally:
         running.stop()
-
-
-def _loading(changes: list[Change]) -> list[list[Change]]:
-    """All of them, in some micro-batches of the same size."""
-    return [changes[len(changes) * n // LOADING : len(changes) * (n + 1) // LOADING] for n in range(LOADING)]
-
-
-def _until(running: Any, done: Any) -> None:
-    while not done():
-        if not running.query.isActive:
-            raise SystemExit(f"the query stopped: {running.query.exception()}")
-        time.sleep(0.002)
 
 
 def _embedded(first: list[Change], later: list[Change]) -> tuple[float, list[float]]:
@@ -141,7 +134,7 @@ def _embedded(first: list[Change], later: list[Change]) -> tuple[float, list[flo
     query = continuous(QUERY)
     query.feed(parse_structure(GENERATOR.structures["credit"]), "credit")
     began = time.perf_counter()
-    for part in _loading(first):
+    for part in parted(first, LOADING):
         query.feed_many(part, "credit")
     rate = len(first) / (time.perf_counter() - began)
     times = []
@@ -205,17 +198,6 @@ class _Kept:
         del self.blobs["base", number]
 
 
-def _write(feed: Path, number: int, changes: list[Change], brings_structure: bool = True) -> None:
-    hidden = feed / f".{number:06}.xml"
-    structure = parse_structure(GENERATOR.structures["credit"]) if brings_structure and not number else None
-    with hidden.open("wb") as file:
-        writer = FragmentWriter(file, structure)
-        for change in changes:
-            writer.write(change)
-        writer.close()
-    hidden.rename(feed / f"{number:06}.xml")
-
-
 # ----------------------------------------------------------------------------------------------------------- memory
 
 
@@ -230,7 +212,7 @@ def _memory(spark: Any, folder: Path) -> None:
         feed = folder / f"replaced-{length}"
         feed.mkdir()
         for number, part in enumerate(_replacements(length)):
-            _write(feed, number, part, brings_structure=False)
+            write(feed, number, part, brings_structure=False)
         peak = 0
         motion = continuous(
             spark,
@@ -242,7 +224,7 @@ def _memory(spark: Any, folder: Path) -> None:
 
         def look(_: Any) -> None:
             nonlocal peak
-            peak = max(peak, _workers())
+            peak = max(peak, workers())
 
         running = motion.start(display=look, available_now=True)
         running.wait()
@@ -274,15 +256,9 @@ def _replacements(length: int) -> Iterator[list[Change]]:
         ]
 
 
-def _workers() -> int:
-    """The anonymous memory of the largest of Spark's Python workers."""
-    found = 0
-    for process in Path("/proc").iterdir():
-        if process.name.isdecimal():
-            try:
-                command = (process / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if b"pyspark.daemon" in command:
-                found = max(found, anonymous(process / "status"))
-    return found
+if __name__ == "__main__":
+    if "--quick" in sys.argv:
+        documents.scale(0.1)
+    from bench import spark_motion  # whose classes the workers find by their names
+
+    spark_motion.run(*[one for one in sys.argv[1:] if one != "--quick"])

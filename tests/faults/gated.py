@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from xstreamcast.spark.motion.association_buckets import BucketKeeper, Gatherer, Router
-from xstreamcast.spark.motion.state import Keeper
+from xstreamcast.spark.motion.keeper import Keeper
 from xstreamcast.spark.motion.state_log import read_head
 
 

@@ -27,9 +27,9 @@ from xstreamcast.model.structure import Structure, write_structure
 from xstreamcast.model.time import parse_instant
 from xstreamcast.run.continuous.query import EMISSIONS, continuous_many
 from xstreamcast.spark.motion.brought import Brought, Row
-from xstreamcast.spark.motion.replica import Job
+from xstreamcast.spark.motion.job import Job
+from xstreamcast.spark.motion.keeper import Keeper
 from xstreamcast.spark.motion.sink_answers import Answers, Batch
-from xstreamcast.spark.motion.state import Keeper
 from xstreamcast.spark.motion.state_log import row_of, tick_row
 
 Said = tuple[str, int]
@@ -119,7 +119,8 @@ class ManyJobs(Keeper):
         self.jobs = jobs
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        from xstreamcast.spark.motion.state import advance, packed_rows, read_all
+        from xstreamcast.spark.motion.keeper import packed_rows, read_all
+        from xstreamcast.spark.motion.state import advance
 
         job = self.jobs[key[0]]
         told = advance(job, self.store, read_all(rows))
@@ -146,9 +147,9 @@ def follow(spark: Any, folder: Path, seeds: Sequence[int], stops: Sequence[int])
     """
     from pyspark.cloudpickle import register_pickle_by_value
 
-    from xstreamcast.spark.motion.association import PACKED
     from xstreamcast.spark.motion.continuous_query import SETTINGS
     from xstreamcast.spark.motion.micro_batch import Pool, light, own_workers
+    from xstreamcast.spark.motion.stream_source import PACKED
 
     register_pickle_by_value(sys.modules[__name__])  # workers need not find this file
     played, feed, state = [play(seed) for seed in seeds], folder / "feed", str(folder / "state")

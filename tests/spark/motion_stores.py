@@ -12,7 +12,7 @@ from xstreamcast.spark.motion import state
 from xstreamcast.spark.motion.association_buckets import Combined, bucket_job, gathered, gathering_job, route
 from xstreamcast.spark.motion.association_spread import Spread
 from xstreamcast.spark.motion.brought import Brought, Row
-from xstreamcast.spark.motion.replica import Job
+from xstreamcast.spark.motion.job import Job
 from xstreamcast.spark.motion.state_log import row_of
 from xstreamcast.wire.fragment import read_stream
 

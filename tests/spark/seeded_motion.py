@@ -28,7 +28,7 @@ from xstreamcast.run.continuous.query import EMISSIONS, continuous_many
 from xstreamcast.spark.motion import association_buckets, state
 from xstreamcast.spark.motion.association_spread import spread
 from xstreamcast.spark.motion.brought import Brought, Row
-from xstreamcast.spark.motion.replica import Job
+from xstreamcast.spark.motion.job import Job
 
 COMPACTING: dict[str, Any] = {"compact_bytes": 1000, "compact_blobs": 2}
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from xstreamcast.spark.motion import micro_batch
-from xstreamcast.spark.motion.micro_batch import Pool, leave_alone, light, own_workers
+from xstreamcast.spark.motion.micro_batch import POOL, Pool, leave_alone, light, own_workers
 
 
 class Settings(dict[str, str]):
@@ -97,3 +97,41 @@ def test_a_query_of_one_key_has_one_partition_and_the_session_keeps_its_own(spar
     assert running.answer() == "<a>1</a>"
     assert operator["numShufflePartitions"] == 1
     assert spark.conf.get("spark.sql.shuffle.partitions") == before
+
+
+@pytest.mark.spark
+def test_between_a_path_and_the_engine_there_is_no_stage_in_python(spark: Any, tmp_path: Path) -> None:
+    from xstreamcast.spark import continuous
+
+    (tmp_path / "feed").mkdir()
+    motion = continuous(spark, 'stream("s")/a', {"s": str(tmp_path / "feed")})
+    plan = motion.rows._jdf.queryExecution().analyzed().toString()
+    assert (plan.count("MapInArrow"), plan.count("TransformWithState")) == (0, 1)
+    frames = spark.readStream.schema("seq long, content binary").parquet(str(tmp_path / "feed"))
+    plan = continuous(spark, 'stream("s")/a', {"s": frames}).rows._jdf.queryExecution().analyzed().toString()
+    assert plan.count("MapInArrow") == 2  # messages become rows, and rows are packed
+
+
+@pytest.mark.spark
+def test_nothing_but_the_micro_batch_is_a_job_of_a_query_and_its_workers_are_there_before(
+    spark: Any, tmp_path: Path
+) -> None:
+    from motion_streams import write_file
+
+    from xstreamcast.model.change import Fill
+    from xstreamcast.spark import continuous
+
+    (tmp_path / "feed").mkdir()
+    write_file(tmp_path / "feed" / "1.xml", [Fill(region=0, content=b"<a>1</a>")])
+    motion = continuous(spark, 'stream("s")/a', {"s": str(tmp_path / "feed")})
+    assert len(motion.pool.warming) == 2
+    for thread in motion.pool.warming:
+        thread.join(60)
+    running = motion.start(available_now=True)
+    try:
+        assert running.wait(300)
+        jobs = spark.sparkContext.statusTracker().getJobIdsForGroup(str(running.query.runId))
+        assert (running.last, len(jobs)) == (0, 1)
+    finally:
+        running.stop()
+    assert POOL not in spark.sparkContext.environment

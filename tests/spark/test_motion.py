@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import sys
 import threading
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +26,9 @@ from motion_streams import (
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
 from xstreamcast.model.change import ROW, Eos, Fill, Replace
+from xstreamcast.spark.motion import state
 from xstreamcast.spark.motion.continuous_query import continuous, continuous_many
+from xstreamcast.spark.motion.keeper import Keeper
 from xstreamcast.spark.motion.rows import item_of
 
 pytestmark = pytest.mark.spark
@@ -302,3 +306,42 @@ def test_watch_emits_what_is_possible_and_puts_aside_what_is_late_with_either_en
     assert expected != eager, "the modes make a difference"
     changes = [answer for before, answer in pairwise(["", *expected]) if answer != before]
     assert [line["answer"] for line in lines] == changes
+
+
+class Noting(Keeper):
+    """Notes how many engines live in its worker before each micro-batch."""
+
+    notes = ""
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:
+        from xstreamcast.spark.motion import state
+
+        with Path(self.notes).open("a") as out:
+            print(os.getpid(), *[replica.head.version for replica in state._ENGINES.values()], file=out)
+        yield from super().handleInputRows(key, rows, timerValues)
+
+
+def test_a_query_that_goes_on_has_one_engine_which_the_first_micro_batch_finds(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark.cloudpickle import register_pickle_by_value
+
+    register_pickle_by_value(sys.modules[__name__])  # workers need not find this file
+    monkeypatch.setattr(Noting, "notes", str(tmp_path / "notes"))
+    monkeypatch.setattr(state, "current", lambda *_: pytest.fail("the driver makes an engine"))
+    feed = tmp_path / "feed"
+    text, sinks = 'sum(stream("s")//item)', {"checkpoint": tmp_path / "state"}
+    put(feed, 1, HOLES, item(1, "5", 1), item(3, "7", 1))
+    assert run(continuous(spark, text, {"s": str(feed)}, keeper=Noting), **sinks) == [(3, ["12"])]
+    put(feed, 2, item(2, "6", 1))
+    assert run(continuous(spark, text, {"s": str(feed)}, keeper=Noting), **sinks) == [(4, ["18"])]
+    first, second = [line.split() for line in (tmp_path / "notes").read_text().splitlines()]
+    assert (first[1:], second[1:]) == ([], ["1"])
+
+
+def test_a_state_of_another_query_is_refused_when_it_is_taken_over(spark: Any, tmp_path: Path) -> None:
+    feed, sinks = tmp_path / "feed", {"checkpoint": tmp_path / "state"}
+    put(feed, 1, HOLES, item(1, "5", 1))
+    assert run(continuous(spark, 'sum(stream("s")//item)', {"s": str(feed)}), **sinks) == [(2, ["5"])]
+    with pytest.raises(XStreamError, match=r"XSC0083.*another query"):
+        continuous(spark, 'count(stream("s")//item)', {"s": str(feed)}).start(**sinks)

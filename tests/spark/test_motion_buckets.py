@@ -20,7 +20,8 @@ from xstreamcast.run.continuous.query import continuous, continuous_many
 from xstreamcast.spark.motion import state
 from xstreamcast.spark.motion.association_spread import spread, why_not_spread
 from xstreamcast.spark.motion.brought import Row
-from xstreamcast.spark.motion.replica import PROGRESS, Job
+from xstreamcast.spark.motion.job import Job
+from xstreamcast.spark.motion.replica import PROGRESS
 from xstreamcast.spark.motion.rows import item_of
 from xstreamcast.spark.motion.state_log import row_of
 

@@ -25,7 +25,7 @@ from xstreamcast.run.continuous.query import continuous_many
 from xstreamcast.spark.motion import state
 from xstreamcast.spark.motion.association_spread import spread, why_not_spread
 from xstreamcast.spark.motion.brought import Row
-from xstreamcast.spark.motion.replica import Job
+from xstreamcast.spark.motion.job import Job
 from xstreamcast.spark.motion.sink_answers import Answers, Batch
 from xstreamcast.spark.motion.state_log import row_of
 

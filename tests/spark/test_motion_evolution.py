@@ -20,7 +20,8 @@ from xstreamcast.model.change import from_row
 from xstreamcast.run.continuous.query import continuous_many
 from xstreamcast.spark import continuous
 from xstreamcast.spark.motion import state
-from xstreamcast.spark.motion.replica import PROGRESS, Job
+from xstreamcast.spark.motion.job import Job
+from xstreamcast.spark.motion.replica import PROGRESS
 from xstreamcast.spark.motion.rows import item_of
 from xstreamcast.spark.motion.state_base import part_number
 from xstreamcast.spark.motion.state_log import FORMAT, read_head, row_of
@@ -42,9 +43,9 @@ def _no_engine_lives_on() -> Iterator[None]:
     state._ENGINES.clear()
 
 
-def saved(followed: str = "objects") -> tuple[MemoryStore, int]:
+def saved(followed: str = "objects", format: int = FORMAT) -> tuple[MemoryStore, int]:
     """The state that a process left long ago, and how many changes it had seen."""
-    read = json.loads((SAVED / f"format-{FORMAT}-{followed}.json").read_text())
+    read = json.loads((SAVED / f"format-{format}-{followed}.json").read_text())
     store = MemoryStore()
     store.put_head(read["format"], json.dumps(read["head"]).encode())
     store.log = {int(version): b64decode(blob) for version, blob in read["log"].items()}
@@ -52,11 +53,13 @@ def saved(followed: str = "objects") -> tuple[MemoryStore, int]:
     return store, read["changes"]
 
 
+@pytest.mark.parametrize("format", [5, FORMAT])
 @pytest.mark.parametrize("followed", JOBS)
-def test_a_query_goes_on_from_a_state_that_was_saved_before(followed: str) -> None:
-    job, (store, seen) = JOBS[followed], saved(followed)
+def test_a_query_goes_on_from_a_state_that_was_saved_before(followed: str, format: int) -> None:
+    job, (store, seen) = JOBS[followed], saved(followed, format)
     before = read_head(store)
     assert before is not None
+    assert (before.mark > 0) == ((followed, format) == ("columns", FORMAT))
     assert before.parts, "what was compacted is in it, and a log behind it"
     assert store.log
     assert GENERATOR.changes is not None

@@ -24,7 +24,7 @@ from xstreamcast.run.continuous.query import continuous_many
 from xstreamcast.spark.motion import association_buckets, state
 from xstreamcast.spark.motion.association_spread import spread
 from xstreamcast.spark.motion.brought import Brought
-from xstreamcast.spark.motion.replica import Job
+from xstreamcast.spark.motion.job import Job
 from xstreamcast.spark.motion.sink_answers import Answers, Batch
 from xstreamcast.spark.motion.state_log import read_head
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +15,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from motion_stores import MemoryStore, advance, batches, rows_of
 from random_streams import queries, streams
+from xstreamcast.model.fragment import FragmentWriter
 
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
@@ -20,17 +24,22 @@ from xstreamcast.model.change import from_row
 from xstreamcast.model.serialise import serialise
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.run.continuous.arrive.inflow import Inflow
+from xstreamcast.run.continuous.columns.arrived import Arrived
+from xstreamcast.run.continuous.columns.inlet import Inlet
 from xstreamcast.run.continuous.query import continuous
 from xstreamcast.run.query import Query, compile
 from xstreamcast.run.streams import view_of
 from xstreamcast.run.temporal import moment_at
 from xstreamcast.spark.motion import state
 from xstreamcast.spark.motion.brought import Brought, Row
-from xstreamcast.spark.motion.replica import PROGRESS, Job, Replica
+from xstreamcast.spark.motion.job import Job
+from xstreamcast.spark.motion.replica import PROGRESS, Replica
 from xstreamcast.spark.motion.rows import item_of
 from xstreamcast.spark.motion.state_log import read_head, row_of
+from xstreamcast.spark.motion.state_told import told_rows
 
 EAGER_COMPACTION: dict[str, Any] = {"compact_bytes": 1, "compact_blobs": 1}
+SUMS = """for $a in stream("credit")//account return <sum id="{$a/@id}">{ sum($a/transaction/amount) }</sum>"""
 LIMITS = 'stream("credit")//creditLimit#[last]'  # by objects, and so are those beside it
 
 
@@ -391,3 +400,73 @@ def test_what_a_structure_rules_out_in_a_query_is_reported_once_it_has_come() ->
     assert report["warnings"] == [
         "query:1:14 nothing matches items: the structure of stream s has none below the root",
     ]
+
+
+def test_what_is_saved_for_small_updates_is_no_more_than_three_times_what_came() -> None:
+    job = Job((SUMS,), ("sums",), {"credit": GENERATOR.structures["credit"]}, compact_bytes=30_000, compact_blobs=40)
+    store, rows = Counting(), credit_rows(2000)
+    came = io.BytesIO()
+    writer = FragmentWriter(came, None)
+    for row in rows:
+        writer.write(from_row(row))
+    writer.close()
+    banks = set()
+    for batch in batches(rows, 10):
+        list(advance(job, store, batch))
+        head = read_head(store)
+        assert head is not None
+        banks.add(head.bank if head.parts else None)
+    assert {0, 1} < banks, "what was compacted again and again is counted, too"
+    assert 0.5 < store.written / came.tell() < 3
+
+
+def test_nothing_of_a_large_micro_batch_is_scanned_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    scanned: list[int] = []
+    scan = Inlet._scanned
+
+    def counted(inlet: Inlet, arrived: Arrived) -> Any:
+        scanned.append(len(arrived))
+        return scan(inlet, arrived)
+
+    monkeypatch.setattr(Inlet, "_scanned", counted)
+    assert GENERATOR.changes is not None
+    made = list(GENERATOR.changes(1, 1, 0))[:-1]
+    rows = [{**row_of(change, "credit"), "seq": number} for number, (_, change) in enumerate(made, 1)]
+    list(advance(Job((SUMS,), ("sums",), {"credit": GENERATOR.structures["credit"]}), MemoryStore(), rows))
+    assert len(rows) > 10_000
+    assert sum(scanned) == len(rows)
+    assert len(scanned) > 1
+
+
+def test_what_is_told_to_whoever_comes_later_takes_no_numbers() -> None:
+    job, store = Job((SUMS,), ("sums",), {"credit": GENERATOR.structures["credit"]}), MemoryStore()
+    list(advance(job, store, credit_rows(0)))
+    head = read_head(store)
+    assert head is not None
+    (query,) = state.current(job, store, head).inflow.queries
+    assert told_rows(query) == told_rows(query) != []
+
+
+def test_what_declares_the_state_of_an_operator_loads_no_engine() -> None:
+    code = "import sys, xstreamcast.spark.motion.keeper; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "pyspark.sql.streaming.stateful_processor" in loaded
+    assert not {"xstreamcast.run.continuous", "xstreamcast.plan", "numpy", "pandas", "pyarrow"}.intersection(loaded)
+
+
+class Counting(MemoryStore):
+    """Counts the bytes that are saved."""
+
+    written = 0
+
+    def put_head(self, format: int, head: bytes) -> None:
+        self.written += len(head)
+        super().put_head(format, head)
+
+    def put_delta(self, version: int, blob: bytes) -> None:
+        self.written += len(blob)
+        super().put_delta(version, blob)
+
+    def put_part(self, number: int, blob: bytes) -> None:
+        self.written += len(blob)
+        super().put_part(number, blob)

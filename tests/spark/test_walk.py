@@ -121,3 +121,29 @@ def test_a_run_split_in_two_is_the_run(count: int) -> None:
     assert first.end == others.begin
     assert others.end == run.end if others.rows else first.end == run.end
     assert run.fitting(first.end.offset) == count
+
+
+def test_files_behind_the_first_are_read_by_the_kernel_though_the_spelling_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fillers = b"".join([PIECES[0] % (n, 1) for n in range(500)])
+    for number in range(3):
+        wrapped = b'<stream:fragments xmlns:stream="urn:xstreamcast:stream">%b</stream:fragments>'
+        (tmp_path / f"{number}.xml").write_bytes(wrapped % fillers)
+    reader = FragmentStreamReader({"path": str(tmp_path), "maxFilesPerTrigger": "1"})
+    at, pieces, rows = reader.initialOffset(), list[int](), 0
+    next_of = survey._OpenFile.next
+
+    def counted(opened: Any) -> Any:
+        stretch = next_of(opened)
+        if stretch is not None and not isinstance(stretch, Run):
+            pieces.append(stretch.rows)
+        return stretch
+
+    monkeypatch.setattr(survey._OpenFile, "next", counted)
+    for _ in range(3):
+        reached = reader.latestOffset(at, reader.getDefaultReadLimit())
+        rows += len(rows_of(reader, reader.partitions(at, reached)))
+        at = reached
+    assert rows == 1500
+    assert sum(pieces) <= 6, "what begins and ends a file is looked at closely, no more"

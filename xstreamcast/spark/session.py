@@ -48,6 +48,16 @@ DEFAULTS: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
 }
 
+_LATE_COMPILING: Final = " ".join(
+    [
+        "-XX:Tier4InvocationThreshold=50000",
+        "-XX:Tier4MinInvocationThreshold=6000",
+        "-XX:Tier4CompileThreshold=150000",
+        "-XX:Tier4BackEdgeThreshold=400000",
+    ]
+)
+"""Java's optimising compiler takes on what is ten times as hot as by default: most of Spark's code runs some thousand
+times, for which it never pays, and the compiler has the cores to itself while Spark starts."""
 _SHORT_LIVED_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SHORT_LIVED: Final[dict[str, Any]] = {
     # What runs for a minute does not earn back an optimising compiler and a collector with threads of its own.
@@ -103,7 +113,8 @@ def session(
     with _log_settings(log) as logging:
         if running is None:
             classes = " ".join(f'"{option}"' for option in class_archive.java_options())
-            options = " ".join((logging, java_options, classes, settings.get("spark.driver.extraJavaOptions", "")))
+            given = settings.get("spark.driver.extraJavaOptions", "")
+            options = " ".join((logging, java_options, classes, _LATE_COMPILING, given))
             builder = builder.config("spark.driver.extraJavaOptions", options)
         spark: SparkSession = builder.getOrCreate()
     spark.sparkContext.setLogLevel(log)

@@ -10,15 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from xstreamcast.errors import error
 from xstreamcast.model.change import ROW
 from xstreamcast.spark.motion.brought import TICK, Brought
-from xstreamcast.spark.motion.brought import packed as to_bytes
-from xstreamcast.spark.motion.rows import arrival_rows, batch_of_rows
-from xstreamcast.spark.motion.stream_source import SCHEMA
+from xstreamcast.spark.motion.rows import arrival_rows, batch_of_rows, pack_batches
+from xstreamcast.spark.motion.stream_source import FORMAT, PACKED, PACKED_FORMAT, SCHEMA, PackedSource
 from xstreamcast.spark.worker import keep_loaded
 
 if TYPE_CHECKING:
@@ -26,11 +24,24 @@ if TYPE_CHECKING:
 
     from xstreamcast.spark.motion.feed import Fed
 
-PACKED: Final = "bucket int, changes binary"
-_PACKED: Final = pa.schema([("bucket", pa.int32()), ("changes", pa.binary())])
 _TYPES: Final = dict(column.strip("` ").replace("`", "").rsplit(" ", 1) for column in SCHEMA.split(","))
 
 Streams = Mapping[str, "str | DataFrame | Fed"]
+
+
+def packed(spark: SparkSession, streams: Streams, options: Mapping[str, str], *more: DataFrame) -> DataFrame:
+    """All streams, and more change rows, packed: one row for each Arrow batch."""
+    frames = [_packed_stream(spark, name, source, options) for name, source in streams.items()]
+    return reduce(DataFrame.unionByName, [*frames, *[frame.mapInArrow(pack_batches, PACKED) for frame in more]])
+
+
+def _packed_stream(spark: SparkSession, name: str, source: Any, options: Mapping[str, str]) -> DataFrame:
+    from xstreamcast.spark.motion.feed import Fed
+
+    if isinstance(source, Fed | DataFrame):
+        return change_rows(spark, name, source, options).mapInArrow(pack_batches, PACKED)
+    spark.dataSource.register(PackedSource)
+    return spark.readStream.format(PACKED_FORMAT).options(**options, stream=name).load(str(source))
 
 
 def change_rows(spark: SparkSession, name: str, source: Any, options: Mapping[str, str]) -> DataFrame:
@@ -42,7 +53,7 @@ def change_rows(spark: SparkSession, name: str, source: Any, options: Mapping[st
         return source.rows(spark, name, options)
     if not isinstance(source, DataFrame):
         register(spark)
-        return spark.readStream.format("xstreamcast").options(**options, stream=name).load(str(source))
+        return spark.readStream.format(FORMAT).options(**options, stream=name).load(str(source))
     if not source.isStreaming:
         hint = f'spark.readStream…, or the path of the files: streams={{"{name}": "folder"}}'
         raise error("XSC0068", f'stream "{name}" is a DataFrame that does not stream', hint=hint)
@@ -99,21 +110,6 @@ def ticks(spark: SparkSession) -> DataFrame:
         "valid_time": f.col("timestamp"),
     }
     return rate.select(*[given.get(column, f.lit(None)).cast(_TYPES[column]).alias(column) for column in ROW])
-
-
-def packed(streams: Iterable[DataFrame]) -> DataFrame:
-    """All streams together, packed: one row for each Arrow batch."""
-    return reduce(DataFrame.unionByName, streams).mapInArrow(pack_batches, PACKED)
-
-
-def pack_batches(batches: Iterable[Any]) -> Iterator[Any]:
-    """Each batch of change rows as one row, for the only bucket."""
-    for batch in batches:
-        if batch.num_rows:
-            yield pa.RecordBatch.from_arrays(
-                [pa.array([0], pa.int32()), pa.array([to_bytes(pa.Table.from_batches([batch]))])], schema=_PACKED
-            )
-    keep_loaded()
 
 
 def unpacked(frame: DataFrame) -> DataFrame:

@@ -22,13 +22,16 @@ from xstreamcast.errors import error
 from xstreamcast.model.change import ANSWER, ERROR, ROOT, ROW, After, Change, Fill, Hide, Remove, Replace, Show, to_row
 from xstreamcast.spark.motion.association_spread import HOLE, Routes, Routing, Spread
 from xstreamcast.spark.motion.brought import Brought, Row
-from xstreamcast.spark.motion.replica import COMPACT_BLOBS, COMPACT_BYTES, GATHERING, PROGRESS, ROWS, progress_row
+from xstreamcast.spark.motion.job import COMPACT_BLOBS, COMPACT_BYTES, GATHERING, ROWS
+from xstreamcast.spark.motion.keeper import Keeper, SparkStore, packed_rows, read_all
+from xstreamcast.spark.motion.replica import PROGRESS, progress_row
 from xstreamcast.spark.motion.rows import STRUCTURE
-from xstreamcast.spark.motion.state import Keeper, SparkStore, advance, packed_rows, read_all
+from xstreamcast.spark.motion.state import advance
 from xstreamcast.spark.motion.state_log import Head, Store, read_head, structure_row, write_head
 
 if TYPE_CHECKING:
-    from xstreamcast.spark.motion.replica import Job, Replica
+    from xstreamcast.spark.motion.job import Job
+    from xstreamcast.spark.motion.replica import Replica
 
 FORMAT: Final = 2
 ANCHOR: Final = 3
@@ -328,7 +331,7 @@ def in_buckets(packed: Any, spread: Spread, job: Job) -> Any:
     """The three operators, one after the other."""
     from pyspark.sql import functions as f
 
-    from xstreamcast.spark.motion.association import PACKED
+    from xstreamcast.spark.motion.stream_source import PACKED
 
     routed = packed.groupBy("bucket").transformWithState(Router(spread), PACKED, "append", "none")
     told = routed.groupBy("bucket").transformWithState(BucketKeeper(spread, job), PACKED, "append", "none")

@@ -31,7 +31,7 @@ from xstreamcast.spark.motion.root_cut import Atom, atoms, fragments_of_root, pa
 if TYPE_CHECKING:
     from xstreamcast.plan.algebra import Plan
     from xstreamcast.run.continuous.arrive.inflow import Inflow
-    from xstreamcast.spark.motion.replica import Job
+    from xstreamcast.spark.motion.job import Job
 
 HOLE: Final = re.compile(rb"""<stream:hole\b[^>]*?\bid\s*=\s*["'](\d+)["'][^>]*?(?:/>|>\s*</stream:hole\s*>)""")
 STREAM_SHIFT: Final = 20

@@ -16,7 +16,7 @@ from xstreamcast.cast.columns import KIND, NO_TIME, NONE, REGION, TARGET, TIME, 
 from xstreamcast.errors import Place
 from xstreamcast.model.change import ROOT, ROW, ChangeRow, from_row
 from xstreamcast.run.continuous.columns.arrived import Arrived, Waiting, empty
-from xstreamcast.spark.motion.rows import ARROW_SCHEMA, QUARANTINE, STRUCTURE, batch_of_rows
+from xstreamcast.spark.motion.rows import ARROW_SCHEMA, QUARANTINE, STRUCTURE, batch_of_rows, packed
 
 Row = dict[str, Any]
 TICK: Final = "tick"
@@ -24,6 +24,10 @@ TICK: Final = "tick"
 LATE: Final = "late"
 """The order of a row that was put aside because it came too late."""
 
+_SCANNED: Final = 1 << 15
+"""So many tags are scanned at a time: half of what a scan gives in a batch, since they are not spread evenly."""
+_FRAMING: Final = 2
+"""The tags of a change besides those of its content."""
 _NAMES: Final = pa.array([kind.kind for kind in KINDS])
 _NO_CHANGE: Final = pa.array([STRUCTURE, QUARANTINE, TICK])
 _MISSING: Final = {REGION: ROOT, TARGET: NONE, TSID: NONE, VERSION: NONE, TIME: NO_TIME}
@@ -51,6 +55,11 @@ class Brought:
         """The rows of blobs."""
         tables = [pa.ipc.open_stream(blob).read_all().cast(ARROW_SCHEMA) for blob in blobs]  # frames of others differ
         return cls(pa.concat_tables(tables).combine_chunks() if tables else ARROW_SCHEMA.empty_table())
+
+    @classmethod
+    def together(cls, some: Iterable[Brought]) -> Brought:
+        """Rows one behind the other."""
+        return cls(pa.concat_tables([one.table for one in some]).combine_chunks())
 
     def __len__(self) -> int:
         count: int = self.table.num_rows
@@ -120,6 +129,18 @@ class Brought:
         """One of them."""
         return table_rows(self.table.slice(at, 1))[0]
 
+    def portions(self, begin: int, end: int) -> Iterator[Arrived]:
+        """Some changes of a stream, side by side, as many at a time as a scan gives in one batch.
+
+        With more, a scan gives several batches, which nobody takes in: it would be repeated for halves, and their
+        halves.
+        """
+        some = self.table["content"].slice(begin, end - begin)
+        tags = pc.sum(pc.count_substring(some, pattern="<")).as_py() or 0
+        step = max(1, _SCANNED * (end - begin) // (tags + _FRAMING * (end - begin)))
+        for at in range(begin, end, step):
+            yield self.arrived(at, min(at + step, end))
+
     def arrived(self, begin: int, end: int) -> Arrived:
         """Some changes of a stream, side by side."""
         some = self.table.slice(begin, end - begin)
@@ -145,14 +166,6 @@ class Brought:
             order = [LATE if at in late else order for at, order in enumerate(table["order"].to_pylist())]
             table = table.set_column(table.schema.get_field_index("order"), "order", pa.array(order, pa.string()))
         return Brought(table.filter(pc.not_equal(table["change"], QUARANTINE)))
-
-
-def packed(table: pa.Table, compression: str | None = None) -> bytes:
-    """A table as bytes; not compressed where Spark does that on the way."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
 
 
 def table_rows(table: pa.Table) -> list[Row]:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
     from xstreamcast.spark.motion.association import Streams
     from xstreamcast.spark.motion.association_spread import Spread
     from xstreamcast.spark.motion.feed import Fed
+    from xstreamcast.spark.motion.job import Job
+    from xstreamcast.spark.motion.keeper import Keeper
     from xstreamcast.spark.motion.listener import Figures
     from xstreamcast.spark.motion.micro_batch import Pool
-    from xstreamcast.spark.motion.replica import Job
     from xstreamcast.spark.motion.sink_answers import Answers
-    from xstreamcast.spark.motion.state import Keeper
 
 SETTINGS: Final = {
     "spark.sql.streaming.stateStore.providerClass":
@@ -103,11 +104,13 @@ def continuous_many(
     from pyspark.sql import functions as f
 
     from xstreamcast.run.continuous.query import continuous_many as embedded
-    from xstreamcast.spark.motion.association import PACKED, change_rows, packed, ticks, unpacked
+    from xstreamcast.spark.motion.association import packed, ticks, unpacked
     from xstreamcast.spark.motion.feed import Fed
+    from xstreamcast.spark.motion.job import Job
+    from xstreamcast.spark.motion.keeper import Keeper
     from xstreamcast.spark.motion.micro_batch import Pool, own_workers, warm_up
-    from xstreamcast.spark.motion.replica import PROGRESS, Job
-    from xstreamcast.spark.motion.state import Keeper
+    from xstreamcast.spark.motion.replica import PROGRESS
+    from xstreamcast.spark.motion.stream_source import PACKED
 
     called = _names(texts, names)
     known = _texts(structures)
@@ -129,15 +132,15 @@ def continuous_many(
     for setting, value in SETTINGS.items():
         if spark.conf.get(setting, None) != value:
             spark.conf.set(setting, value)
-    frames = [change_rows(spark, stream, source, options or {}) for stream, source in streams.items()]
-    if clock == "wall":
-        frames.append(ticks(spark))
-    how, pool, brought = None, Pool(), packed(frames)
+    times = [ticks(spark)] if clock == "wall" else []
+    how, pool = None, Pool()
+    if bucket_records is None:
+        warm_up(spark, pool, job)
+    brought = packed(spark, streams, options or {}, *times)
     if bucket_records is None:
         operator = (keeper or Keeper)(job)
         with own_workers(spark, pool):
             rows = brought.groupBy("bucket").transformWithState(operator, PACKED, "append", "none")
-        warm_up(spark, pool, job)
     else:
         from xstreamcast.spark.motion.association_buckets import in_buckets
         from xstreamcast.spark.motion.association_spread import spread
@@ -147,7 +150,8 @@ def continuous_many(
             rows = in_buckets(brought, how, job)
     changes = unpacked(rows).where(f.col("change") != PROGRESS)
     feeds = {stream: source for stream, source in streams.items() if isinstance(source, Fed)}
-    return Motion(spark, job, inflow, changes, rows, pool, how, feeds)
+    packs = clock == "wall" or any(not isinstance(source, str | PathLike) for source in streams.values())
+    return Motion(spark, job, inflow, changes, rows, pool, how, feeds, packs)
 
 
 def _names(texts: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
@@ -184,12 +188,15 @@ class Motion:
         pool: Pool,
         spread: Spread | None = None,
         feeds: Mapping[str, Fed] | None = None,
+        packs: bool = False,
     ) -> None:
         self.spark = spark
         self.pool = pool
         self.spread = spread
         self.feeds = feeds or {}
         """The streams that come as documents."""
+        self.packs = packs
+        """Whether rows come one by one, from elsewhere than a path."""
         self.job = job
         self.inflow = inflow
         self.changes = changes
@@ -207,14 +214,15 @@ class Motion:
 
         streams = ", ".join(sorted({stream for query in self.inflow.queries for stream in query.streams})) or "–"
         stages = [
-            f"scan       {streams}: the driver surveys what is new, tasks read it as change rows",
-            "pack       an Arrow batch of rows → one row",
+            f"scan       {streams}: the driver surveys what is new, tasks read it as batches of change rows",
+            *(["pack       an Arrow batch of rows → one row"] if self.packs else []),
             "associate  transformWithState, one key: the steps below, by the embedded engine, over a log in RocksDB\n"
             f"             one key: {self._why_one()}",
             "display    the changes of the answers, after each micro-batch, to the sinks",
         ]
         if self.spread is not None:
-            stages[2:3] = [
+            at = 1 + self.packs
+            stages[at : at + 1] = [
                 "route      transformWithState, one key: fragments → the bucket of the record they belong to",
                 f"associate  transformWithState, a key for {self.spread.size:,} records: the steps below, "
                 + ("as far as a record goes" if self.spread.last == "gather" else "all of them"),
@@ -317,8 +325,14 @@ class Motion:
     def _go_on(self, answers: Answers, checkpoint: str) -> None:
         """Begin with what a checkpoint says has been told."""
         from xstreamcast.spark.motion.association_buckets import gathering_job, told_before
-        from xstreamcast.spark.motion.state_read import read_replicas
+        from xstreamcast.spark.motion.state_read import read_replicas, taken_over
         from xstreamcast.spark.motion.state_told import told_rows
+
+        if self.spread is None and not is_connect(self.spark):
+            found = taken_over(self.spark, checkpoint, self.job, self.pool)
+            if found is not None:
+                answers.begin(found[1], found[0])
+            return
 
         gathers = self.spread is not None and self.spread.last == "gather"
         replicas = read_replicas(self.spark, checkpoint, gathering_job(self.job) if gathers else self.job)
@@ -396,7 +410,9 @@ class Running:
         try:
             with not_collecting():
                 batch = Batch.of(number, Brought.read(*blobs).rows, str(self.query.id))
+                before = self.answers.n
                 told = self.answers.take(batch)
+            self.figures.take(number, self.answers.n - before)
             for sink in self.sinks:
                 sink.take(batch, self.answers, told)
         except Exception as fault:

@@ -31,9 +31,9 @@ from xstreamcast.feeds.known import Entry, Known
 from xstreamcast.model.change import Change
 from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.structure import Structure
+from xstreamcast.spark.motion.keeper import packed_tuples
 from xstreamcast.spark.motion.micro_batch import Pool, own_workers
 from xstreamcast.spark.motion.rows import arrival_rows
-from xstreamcast.spark.motion.state import packed_tuples
 from xstreamcast.wire.fragment import Arrival
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ class Fed:
 
     def rows(self, spark: SparkSession, stream: str, options: Mapping[str, str]) -> DataFrame:
         """The changes that the documents bring, as change rows of a stream."""
-        from xstreamcast.spark.motion.association import PACKED, unpacked
+        from xstreamcast.spark.motion.association import unpacked
+        from xstreamcast.spark.motion.stream_source import PACKED
 
         frame = self._documents(spark, stream, options)
         with own_workers(spark, self.pool):

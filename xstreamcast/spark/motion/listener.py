@@ -16,6 +16,7 @@ class Figures:
 
     batches: int = 0
     rows: int = 0
+    """How many changes have been taken in. Spark counts its own rows, each of which has many of them."""
     rows_per_second: float = 0.0
     seconds: float = 0.0
     """How long the last batch took."""
@@ -32,6 +33,18 @@ class Figures:
     """Whether Spark has looked for something to do: a batch is done, or there was none."""
     failure: str | None = None
     ended: threading.Event = field(default_factory=threading.Event)
+    _taken: dict[int, int] = field(default_factory=dict)
+
+    def take(self, number: int, changes: int) -> None:
+        """A micro-batch had so many changes, by its number."""
+        self.rows += changes
+        self._taken[number] = changes
+
+    def taken(self, number: int) -> int:
+        """How many changes a batch had that is over, and all before it are."""
+        changes = self._taken.get(number, 0)
+        self._taken = {later: count for later, count in self._taken.items() if later > number}
+        return changes
 
 
 class Listening(StreamingQueryListener):  # type: ignore[misc]  # mypy does not follow PySpark
@@ -57,10 +70,10 @@ class Listening(StreamingQueryListener):  # type: ignore[misc]  # mypy does not 
         figures = self.figures
         figures.looked = True
         figures.batches += 1
-        figures.rows += progress.numInputRows
-        figures.rows_per_second = progress.processedRowsPerSecond
         before = figures.seconds
         figures.seconds = progress.durationMs.get("triggerExecution", 0) / 1000
+        changes = figures.taken(progress.batchId)
+        figures.rows_per_second = changes / figures.seconds if figures.seconds else 0.0
         figures.lag = before + figures.seconds
         figures.durations.append(figures.seconds)
         figures.state_rows = figures.state_bytes = figures.state_memory = 0

@@ -17,7 +17,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -28,7 +28,7 @@ from xstreamcast.spark.connect import is_connect
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from xstreamcast.spark.motion.replica import Job
+    from xstreamcast.spark.motion.job import Job
 
 POOL: Final = "XSTREAMCAST_WORKERS"
 """The variable of the environment that workers with engines have, and no others."""
@@ -42,6 +42,8 @@ _BY_FILES: Final = {
 _EVOLVES: Final = {"spark.sql.streaming.stateStore.encodingFormat": "avro"}
 """So that a later version can add columns to what is saved. Spark's own aggregations and joins refuse this setting, so
 that the session does not keep it; a query that goes on has what it began with."""
+_OF_READERS: Final = {"SPARK_SIMPLIFIED_TRACEBACK": "1"}
+"""What Spark adds to the environment of workers that run functions over Arrow batches, as sources do."""
 _WALK: Final = 64
 """After so many batches it is seen how much is left alone: what dies in cycles is found by looking at all of it."""
 _GROWN: Final = 1.5
@@ -78,6 +80,7 @@ class Pool:
     def __init__(self) -> None:
         self.number = next(number for number in range(len(_POOLS) + 1) if number not in _POOLS)
         _POOLS[self.number] = self
+        self.warming: list[threading.Thread] = []
 
 
 _POOLS: WeakValueDictionary[int, Pool] = WeakValueDictionary()
@@ -93,24 +96,42 @@ def own_workers(spark: SparkSession, pool: Pool) -> Iterator[None]:
     if is_connect(spark):
         yield
         return
+    with _environment(spark, {POOL: str(pool.number)}):
+        yield
+
+
+@contextmanager
+def _environment(spark: SparkSession, more: Mapping[str, str]) -> Iterator[None]:
+    """Functions that are made in this block run where the environment has these variables too."""
     environment: dict[str, str] = spark.sparkContext.environment
-    environment[POOL] = str(pool.number)
+    environment.update(more)
     try:
         yield
     finally:
-        del environment[POOL]
+        for name in more:
+            del environment[name]
 
 
 def warm_up(spark: SparkSession, pool: Pool, job: Job) -> None:
-    """Let a worker with engines start while Spark plans: it is the first thing that the first micro-batch waits for.
+    """Let workers start while the streams are found and Spark plans: the first micro-batch waits for one that reads
+    and one that has engines.
 
-    Only where it is certain to be the one: on this machine. What goes wrong with it goes wrong again, where it matters.
+    Only where they are certain to be the ones: on this machine. What goes wrong with it goes wrong again, where it
+    matters.
     """
     if is_connect(spark) or not spark.sparkContext.master.startswith("local"):
         return
     with own_workers(spark, pool):
-        task = spark.sparkContext.parallelize([0], 1).mapPartitions(partial(_made_ready, job)).setName("warm-up")
-    threading.Thread(target=_run, args=(task,), name="xstreamcast warm-up", daemon=True).start()
+        pool.warming = [_warm(spark, partial(_ready_for_engines, job))]
+    with _environment(spark, _OF_READERS):
+        pool.warming.append(_warm(spark, _ready_to_read))
+
+
+def _warm(spark: SparkSession, ready: Callable[[Iterable[int]], Iterable[int]]) -> threading.Thread:
+    task = spark.sparkContext.parallelize([0], 1).mapPartitions(ready).setName("warm-up")
+    thread = threading.Thread(target=_run, args=(task,), name="xstreamcast warm-up", daemon=True)
+    thread.start()
+    return thread
 
 
 def _run(task: Any) -> None:
@@ -118,7 +139,7 @@ def _run(task: Any) -> None:
         task.collect()
 
 
-def _made_ready(job: Job, numbers: Iterable[int]) -> Iterable[int]:
+def _ready_for_engines(job: Job, numbers: Iterable[int]) -> Iterable[int]:
     """In the worker: what an engine needs is loaded, and what Spark's operators with state bring along."""
     import pandas  # noqa: F401
     from pyspark.sql.streaming import stateful_processor_api_client  # noqa: F401
@@ -126,6 +147,15 @@ def _made_ready(job: Job, numbers: Iterable[int]) -> Iterable[int]:
     from xstreamcast.spark.motion.state import made_ready
 
     made_ready(job)
+    return numbers
+
+
+def _ready_to_read(numbers: Iterable[int]) -> Iterable[int]:
+    """In the worker: what a task needs that reads a stream."""
+    import pandas  # noqa: F401
+
+    from xstreamcast.spark.motion import rows, stream_source  # noqa: F401
+
     return numbers
 
 

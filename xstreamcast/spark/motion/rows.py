@@ -25,6 +25,7 @@ from xstreamcast.model.diagnostic import Diagnostic
 from xstreamcast.model.structure import Structure, parse_structure, write_structure
 from xstreamcast.native.vector import Longs
 from xstreamcast.spark.motion.walk import Run
+from xstreamcast.spark.worker import keep_loaded
 from xstreamcast.wire.fragment import Arrival
 
 STRUCTURE: Final = "structure"
@@ -40,6 +41,7 @@ ARROW_SCHEMA: Final = pa.schema([(name, _TYPES.get(name, pa.string())) for name 
 _NAMES: Final = pa.array([kind.kind for kind in KINDS])
 _BRINGS: Final = np.array([issubclass(kind, ContentChange) for kind in KINDS])
 
+_PACKED: Final = pa.schema([("bucket", pa.int32()), ("changes", pa.binary())])
 _BATCH_ROWS: Final = 8192
 _BATCH_BYTES: Final = 4 << 20
 
@@ -134,3 +136,20 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             waiting, rows, size = [], 0, 0
     if rows:
         yield pa.concat_batches(waiting)
+
+
+def pack_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Each batch of change rows as one row, for the only bucket."""
+    for batch in batches:
+        if batch.num_rows:
+            changes = pa.array([packed(pa.Table.from_batches([batch]))])
+            yield pa.RecordBatch.from_arrays([pa.array([0], pa.int32()), changes], schema=_PACKED)
+    keep_loaded()
+
+
+def packed(table: pa.Table, compression: str | None = None) -> bytes:
+    """A table as bytes; not compressed where Spark does that on the way."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())

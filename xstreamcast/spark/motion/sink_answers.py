@@ -56,8 +56,8 @@ class Batch:
         return made
 
 
-_UNSEEN: Final = 1 << 12
-"""So many changes of an answer wait at least, if nobody looks at it."""
+_UNSEEN: Final = 1 << 16
+"""So many changes of an answer wait at least, if nobody looks at it; to wait takes less than to be applied."""
 
 
 class Regarded:

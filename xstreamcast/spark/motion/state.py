@@ -1,4 +1,4 @@
-"""A continuous query as a stateful operator of Spark: the embedded engine over a state that survives it.
+"""A continuous query from batch to batch: the embedded engine over a state that survives it.
 
 The state is a log (:mod:`~xstreamcast.spark.motion.state_log`); the engine that is fed from it lives in the worker and
 is kept from batch to batch. Whoever gets the next batch looks at the head of the state: an engine that has seen less
@@ -10,26 +10,21 @@ from __future__ import annotations
 
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
-
-from pyspark.sql import Row as SparkRow
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from typing import TYPE_CHECKING, Final
 
 from xstreamcast.errors import error
-from xstreamcast.model.change import ROW
 from xstreamcast.model.garbage import not_collecting
-from xstreamcast.spark.motion.brought import Brought, Row, packed
+from xstreamcast.spark.motion.brought import Brought, Row
 from xstreamcast.spark.motion.replica import COUNTED, replica_of
 from xstreamcast.spark.motion.state_base import adopted, compact, from_base, replay, swept
 from xstreamcast.spark.motion.state_log import Head, Store, read_head, write_head
-from xstreamcast.spark.worker import seldom_collecting
+from xstreamcast.spark.motion.state_mark import from_mark, mark
 
 if TYPE_CHECKING:
-    from xstreamcast.model.change import ChangeRow
-    from xstreamcast.spark.motion.replica import Job, Replica
+    from xstreamcast.spark.motion.job import Job
+    from xstreamcast.spark.motion.replica import Replica
 
 LIVE_ENGINES: Final = 256
 """So many engines a worker keeps between batches."""
@@ -64,6 +59,7 @@ def advance(job: Job, store: Store, brought: Brought) -> Iterator[Row]:
     fresh, more = compact(job, store, replica, len(brought))
     yield from more
     fresh.head = swept(store, fresh.head)
+    mark(job, store, fresh)
     write_head(store, fresh.head)
     keep(fresh)
     yield fresh.progress()
@@ -89,7 +85,7 @@ def current(job: Job, store: Store, head: Head) -> Replica:
     """An engine that has taken in what the state says: the one that lives here, brought up to it, or a new one."""
     replica = _ENGINES.get(head.birth)
     if replica is None or replica.head.first != head.first or replica.head.version > head.version:
-        replica = from_base(job, store, head)
+        replica = from_mark(job, store, head) or from_base(job, store, head)
         adopted(replica, store, head)
     while replica.head.version < head.version:
         replay(replica, store)
@@ -105,91 +101,18 @@ def current(job: Job, store: Store, head: Head) -> Replica:
     return replica
 
 
+_known: set[int] = set()
+
+
+def are_new() -> bool:
+    """Whether some engines are not those of the last time that this was asked."""
+    global _known
+    before, _known = _known, set(map(id, _ENGINES.values()))
+    return not before >= _known
+
+
 def made_ready(job: Job) -> None:
     """Load what an engine needs, before there is anything for one to do."""
     from xstreamcast.run.continuous.columns.following import follow_in_columns
 
     follow_in_columns(job.start(None))
-
-
-# ------------------------------------------------------------------------------------------------------------ Spark
-
-
-_TOLD: Final = 1 << 13
-"""So many rows an operator tells at a time."""
-_PACKED: Final = SparkRow("bucket", "changes")
-ENGINE: Final = "engine"
-"""The name of a state variable by which the operator with the engines is known among others."""
-
-
-class SparkStore:
-    """The state of the key at hand, in Spark's state store."""
-
-    def __init__(self, handle: Any) -> None:
-        self._head = handle.getValueState("head", "format int, head binary")
-        self._log = handle.getMapState("log", "version long", "changes binary")
-        self._base = handle.getMapState("base", "part int", "content binary")
-
-    def head(self) -> tuple[int, bytes] | None:
-        found = self._head.get()
-        return None if found is None else (found[0], bytes(found[1]))
-
-    def put_head(self, format: int, head: bytes) -> None:
-        self._head.update((format, head))
-
-    def delta(self, version: int) -> bytes:
-        return bytes(self._log.getValue((version,))[0])
-
-    def put_delta(self, version: int, blob: bytes) -> None:
-        self._log.updateValue((version,), (blob,))
-
-    def drop_delta(self, version: int) -> None:
-        self._log.removeKey((version,))
-
-    def part(self, number: int) -> bytes:
-        return bytes(self._base.getValue((number,))[0])
-
-    def put_part(self, number: int, blob: bytes) -> None:
-        self._base.updateValue((number,), (blob,))
-
-    def drop_part(self, number: int) -> None:
-        self._base.removeKey((number,))
-
-
-def read_all(packed: Iterable[Any]) -> Brought:
-    """All rows that a micro-batch has for a key."""
-    return Brought.read(*[bytes(row.changes) for row in packed])
-
-
-def packed_rows(bucket: int, rows: Iterable[Row]) -> Iterator[Any]:
-    """Rows as Spark takes them from an operator: some thousands in one."""
-    return packed_tuples(bucket, (tuple([row[name] for name in ROW]) for row in rows))
-
-
-def packed_tuples(bucket: int, rows: Iterable[ChangeRow]) -> Iterator[Any]:
-    """… which are there with their values in order."""
-    rest = iter(rows)
-    while some := list(islice(rest, _TOLD)):
-        yield _PACKED(bucket, packed(Brought.of_tuples(some).table))
-
-
-class Keeper(StatefulProcessor):  # type: ignore[misc]  # mypy does not follow PySpark
-    """The stateful operator: packed rows of changes in, packed rows of changes of the answers out."""
-
-    def __init__(self, job: Job) -> None:
-        self.job = job
-
-    def init(self, handle: Any) -> None:
-        handle.getValueState(ENGINE, "format int")
-        self.store = SparkStore(handle)
-        self.before = set(map(id, _ENGINES.values()))
-
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        with seldom_collecting():
-            yield from packed_rows(key[0], advance(self.job, self.store, read_all(rows)))
-
-    def close(self) -> None:
-        """There is nothing to give back: engines stay for the next batch."""
-        from xstreamcast.spark.motion.micro_batch import leave_alone
-
-        leave_alone(anew=not self.before >= set(map(id, _ENGINES.values())))

@@ -26,7 +26,7 @@ from xstreamcast.spark.motion.state_told import Told, adopt, told
 
 if TYPE_CHECKING:
     from xstreamcast.run.continuous.arrive.inflow import Inflow
-    from xstreamcast.spark.motion.replica import Job
+    from xstreamcast.spark.motion.job import Job
 
 PART_ROWS: Final = 1024
 COLUMNAR: Final = 32
@@ -67,7 +67,7 @@ class Successor:
             rows = replay(self.replica, store)
         else:
             rows = self._slice(store)
-            _taken_in(self.replica, rows)
+            taken_in(self.replica, rows)
             if self.founded:
                 self._settle()
         return len(rows)
@@ -104,11 +104,12 @@ def replay(replica: Replica, store: Store) -> Brought:
     blob = store.delta(replica.head.version + 1)
     rows = Brought.read(blob)
     replica.head = replica.head.after(blob, 0)
-    _taken_in(replica, rows)
+    taken_in(replica, rows)
     return rows
 
 
-def _taken_in(replica: Replica, rows: Brought) -> None:
+def taken_in(replica: Replica, rows: Brought) -> None:
+    """Take in rows that were taken in before; what they tell has been told."""
     with not_collecting():
         replica.take(rows)
         for _ in replica.told():
@@ -140,12 +141,13 @@ def adopted(replica: Replica, store: Store, head: Head) -> None:
     if head.parts and replica.head.version == max(head.adopts, head.first - 1):
         about = json.loads(store.part(part_number(head.bank, head.parts)))
         saved = [None if one is None else Told.parse(one) for one in about["told"]]
-        if _adopt(replica, saved, about["announced"]) is None:
+        if adopt_all(replica, saved, about["announced"]) is None:
             hint = "is the checkpoint whole, and of this version? else start with a new checkpoint location"
             raise error("XSC0062", "the regions of the answer are not those that were told before", hint=hint)
 
 
-def _adopt(replica: Replica, saved: list[Told | None], announced: list[str | None]) -> list[Row] | None:
+def adopt_all(replica: Replica, saved: list[Told | None], announced: list[str | None]) -> list[Row] | None:
+    """Let all queries of an engine use what has been told; what must be told besides, None: they cannot."""
     made: list[Row] = []
     replica.announced = list(announced)
     for query, one in zip(replica.inflow.queries, saved, strict=True):
@@ -246,7 +248,7 @@ def _taken_over(store: Store, replica: Replica, fresh: Replica) -> tuple[Replica
     head = replica.head
     rising = head.rising
     assert rising is not None
-    more = _adopt(fresh, [told(query) for query in replica.inflow.queries], replica.announced)
+    more = adopt_all(fresh, [told(query) for query in replica.inflow.queries], replica.announced)
     if more is None:
         return _given_up(store, replica), []
     where = part_number(rising.bank, rising.parts)
@@ -260,7 +262,8 @@ def _taken_over(store: Store, replica: Replica, fresh: Replica) -> tuple[Replica
     fresh.head = replace(
         head, first=rising.at + 1, parts=rising.parts, bank=rising.bank, step=rising.step, rows=rising.rows,
         base_bytes=rising.size + len(data), log_bytes=head.log_bytes - rising.log_bytes,
-        log_rows=head.log_rows - rising.log_rows, due=0, adopts=head.version, rising=None,
+        log_rows=head.log_rows - rising.log_rows, due=0, adopts=head.version, rising=None, mark=0, mark_bytes=0,
+        mark_log=0,
     )  # fmt: skip
     return fresh, more
 

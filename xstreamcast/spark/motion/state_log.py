@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from xstreamcast.cast.regions import Filling, Region, Regions
     from xstreamcast.model.change import Change
 
-FORMAT: Final = 5
-"""The version of the saved form. What an earlier one leads to is numbered otherwise, up to 3 by the hash seed of the
-process, in 4 by an engine of objects: such a state cannot be gone on from exactly, and is refused."""
+FORMAT: Final = 6
+"""The version of the saved form. What one before 5 leads to is numbered otherwise, up to 3 by the hash seed of the
+process, in 4 by an engine of objects: such a state cannot be gone on from exactly, and is refused. 5 has no marks."""
+_READ: Final = (5, FORMAT)
 UNREAD: Final = b"-"
 """The digest of a filling that stands for content which nobody reads and which was not kept."""
 
@@ -83,7 +84,8 @@ class Head:
     compact when the log has so many bytes. ``job``: the digest of what is asked; empty where nothing is (routes).
     ``bank``, ``step``, ``rows``: of the base; see :class:`Rising`; ``adopts``: the version at which an engine made from
     it takes over what has been told (at least that of the base); ``kept``: the first version whose blob has not been
-    dropped; ``rising``: the next base.
+    dropped; ``rising``: the next base. ``mark``: the version at which what has been told was saved, if it was;
+    ``mark_bytes``: how many that took; ``mark_log``: those of the log then.
     """
 
     birth: str
@@ -103,11 +105,14 @@ class Head:
     adopts: int = 0
     kept: int = 1
     rising: Rising | None = None
+    mark: int = 0
+    mark_bytes: int = 0
+    mark_log: int = 0
 
     @property
     def size(self) -> int:
         """Bytes that are saved."""
-        return self.base_bytes + self.log_bytes + (0 if self.rising is None else self.rising.size)
+        return self.base_bytes + self.log_bytes + self.mark_bytes + (0 if self.rising is None else self.rising.size)
 
     def after(self, blob: bytes, changes: int) -> Head:
         """With one more blob in the log."""
@@ -128,7 +133,7 @@ def read_head(store: Store) -> Head | None:
     if saved is None:
         return None
     format, data = saved
-    if format != FORMAT:
+    if format not in _READ:
         hint = "start with a new checkpoint location, or with the version that wrote this one"
         raise error("XSC0062", f"a state of format {format}; this version reads format {FORMAT}", hint=hint)
     fields = json.loads(data)

@@ -61,11 +61,17 @@ def told(query: ContinuousQuery) -> Told | None:
 
 
 def told_rows(query: ContinuousQuery) -> list[dict[str, Any]]:
-    """All that has been told, at once, as rows: the tag structure, and the changes that make up the answer."""
+    """All that has been told, at once, as rows: the tag structure, and the changes that make up the answer.
+
+    It is told to whoever comes later, not to those who follow: the query goes on with the number that it had.
+    """
     if query.output is None:
         return []
     known = [] if query.structure is None else [structure_row(query.name, 0, write_structure(query.structure))]
-    return known + query.rows(query.output.snapshot())
+    seq = query.seq
+    rows = known + query.rows(query.output.snapshot())
+    query.seq = seq
+    return rows
 
 
 def adopt(query: ContinuousQuery, saved: Told) -> list[Emitted] | None:

@@ -42,6 +42,9 @@ class LogRange(InputPartition):  # type: ignore[misc]  # mypy does not follow Py
 class _LogReader:
     """What both readers share: where the stream is, and how a worker reads a range."""
 
+    packs = False
+    """Whether a batch is one row."""
+
     def __init__(self, options: MutableMapping[str, str]) -> None:
         for name in options:
             if name.lower() not in [known.lower() for known in OPTIONS]:
@@ -62,7 +65,7 @@ class _LogReader:
         return [LogRange(log, n, min(n + _AT_ONCE, until)) for n in range(since, until, _AT_ONCE)]
 
     def read(self, partition: LogRange) -> Iterator[RecordBatch]:
-        from xstreamcast.spark.motion.rows import STRUCTURE, batch_of_rows, gathered
+        from xstreamcast.spark.motion.rows import STRUCTURE, batch_of_rows, gathered, pack_batches
 
         def batches() -> Iterator[RecordBatch]:
             at = partition.since
@@ -78,7 +81,8 @@ class _LogReader:
                 yield batch_of_rows(rows)
                 at = stretch.next
 
-        return gathered(batches())
+        found = gathered(batches())
+        return pack_batches(found) if self.packs else found
 
 
 class LogBatchReader(_LogReader, DataSourceReader):  # type: ignore[misc]  # mypy does not follow PySpark

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 FORMAT: Final = "xstreamcast"
+PACKED_FORMAT: Final = "xstreamcast-packed"
 OPTIONS: Final = (
     "path", "stream", "maxFragmentsPerTrigger", "maxBytesPerTrigger", "maxFilesPerTrigger", "partitionBytes", "tail",
 )  # fmt: skip
@@ -54,6 +55,9 @@ SCHEMA: Final = (
     "stream string, seq long, change string, doc string, region long, target long, tsid long, version long, "
     "valid_time timestamp, `order` string, content binary"
 )
+
+PACKED: Final = "bucket int, changes binary"
+"""What operators with engines take and give: many change rows in one, for a bucket."""
 
 _SIZE: Final = re.compile(r"(\d+)\s*([kmg]?)b?", re.IGNORECASE)
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -100,8 +104,30 @@ class FragmentSource(DataSource):  # type: ignore[misc]  # mypy does not follow 
         return str(self.options.get("path", "")).startswith(SCHEME)
 
 
+class PackedSource(FragmentSource):
+    """The same, for an engine: an Arrow batch of change rows is one row from the start.
+
+    Otherwise each fragment would be a row of Java's on its way between two Python processes.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        return PACKED_FORMAT
+
+    def schema(self) -> str:
+        return PACKED
+
+    def streamReader(self, schema: StructType) -> Any:
+        reader: Any = super().streamReader(schema)
+        reader.packs = True
+        return reader
+
+
 class _TaskReader:
     """What both readers share: the options, and how a worker reads its tasks."""
+
+    packs = False
+    """Whether a batch is one row."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         _check(options)
@@ -118,9 +144,10 @@ class _TaskReader:
         return [FragmentTasks(tasks) for tasks in packed(plan.tasks, self.partition_bytes)]
 
     def read(self, partition: FragmentTasks) -> Iterator[RecordBatch]:
-        from xstreamcast.spark.motion.rows import gathered
+        from xstreamcast.spark.motion.rows import gathered, pack_batches
 
-        return gathered(self.batches(partition.tasks))
+        found = gathered(self.batches(partition.tasks))
+        return pack_batches(found) if self.packs else found
 
     def batches(self, tasks: Sequence[Task]) -> Iterator[RecordBatch]:
         from xstreamcast.spark.motion.rows import arrival_rows, batch_of_rows, batch_of_run

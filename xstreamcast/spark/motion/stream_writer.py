@@ -27,8 +27,8 @@ from xstreamcast.errors import error
 from xstreamcast.model.change import Change
 from xstreamcast.model.structure import Structure
 from xstreamcast.serve import SCHEME
-from xstreamcast.spark.motion.brought import Brought, packed
-from xstreamcast.spark.motion.rows import ARROW_SCHEMA, QUARANTINE, item_of
+from xstreamcast.spark.motion.brought import Brought
+from xstreamcast.spark.motion.rows import ARROW_SCHEMA, QUARANTINE, item_of, packed
 from xstreamcast.wire.fragment import FragmentWriter
 
 if TYPE_CHECKING:

@@ -110,6 +110,12 @@ class Walk:
 class _Batches(BatchReader):
     """A reader that tells where it is, and how it came there."""
 
+    @property
+    def usual(self) -> bool:
+        """Not at the beginning of a file, whatever the spelling of those before: there a wrapper may begin, which the
+        kernel would take for one element that reaches to the end of the file."""
+        return (self.state.offset > 0 or self.wrapper is not None) and super().usual
+
     def position(self, begin: Position, seq: int) -> Position:
         """Where it is, in the file of another position."""
         state = self.state

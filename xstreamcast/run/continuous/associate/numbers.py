@@ -52,7 +52,8 @@ class Numbers:
 
     def saved(self) -> list[Any]:
         """… as plain data."""
-        return [b64encode(zlib.compress(self._bits)).decode(), sorted(self._others)]
+        bits = self._bits.rstrip(b"\0")  # how much room there is depends on how they came
+        return [b64encode(zlib.compress(bits)).decode(), sorted(self._others)]
 
     def restore(self, saved: list[Any]) -> None:
         """Have those that were saved, and nothing else."""
