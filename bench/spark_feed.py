@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from xstreamcast.model.fragment import FragmentWriter
-
 from bench.measure import anonymous
 from xstreamcast.generate.credit import GENERATOR
 from xstreamcast.model.change import Change
 from xstreamcast.model.structure import parse_structure
 from xstreamcast.spark.motion.micro_batch import POOL
+from xstreamcast.wire.fragment import FragmentWriter
 
 QUERY: Final = """for $a in stream("credit")//account
 return <account id="{ $a/@id }">{ sum($a/transaction[status = "charged"]/amount) }</account>"""

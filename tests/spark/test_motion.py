@@ -340,7 +340,7 @@ def test_a_query_that_goes_on_has_one_engine_which_the_first_micro_batch_finds(
 
 
 def test_a_state_of_another_query_is_refused_when_it_is_taken_over(spark: Any, tmp_path: Path) -> None:
-    feed, sinks = tmp_path / "feed", {"checkpoint": tmp_path / "state"}
+    feed, sinks = tmp_path / "feed", dict[str, Any](checkpoint=tmp_path / "state")
     put(feed, 1, HOLES, item(1, "5", 1))
     assert run(continuous(spark, 'sum(stream("s")//item)', {"s": str(feed)}), **sinks) == [(2, ["5"])]
     with pytest.raises(XStreamError, match=r"XSC0083.*another query"):

@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from motion_stores import MemoryStore, advance, batches, rows_of
 from random_streams import queries, streams
-from xstreamcast.model.fragment import FragmentWriter
 
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.errors import XStreamError
@@ -37,6 +36,7 @@ from xstreamcast.spark.motion.replica import PROGRESS, Replica
 from xstreamcast.spark.motion.rows import item_of
 from xstreamcast.spark.motion.state_log import read_head, row_of
 from xstreamcast.spark.motion.state_told import told_rows
+from xstreamcast.wire.fragment import FragmentWriter
 
 EAGER_COMPACTION: dict[str, Any] = {"compact_bytes": 1, "compact_blobs": 1}
 SUMS = """for $a in stream("credit")//account return <sum id="{$a/@id}">{ sum($a/transaction/amount) }</sum>"""
