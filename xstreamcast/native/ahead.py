@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Final
 
-from xstreamcast.native.kernel import CHECKED, KERNELS, Kernel
+from xstreamcast.native.kernel import CHECKED, Kernel
 from xstreamcast.native.store import kept, stored
 
 MODULES: Final = (
@@ -18,10 +18,13 @@ MODULES: Final = (
 
 
 def all_kernels() -> list[Kernel]:
-    """The kernels of the package; none if they run as Python."""
-    for module in MODULES:
-        import_module(f"xstreamcast.{module}")
-    return [kernel for kernel in KERNELS if kernel.function.__module__.startswith("xstreamcast.")]
+    """The kernels of the package, as its modules have them; none if they run as Python."""
+    return [
+        value
+        for name in MODULES
+        for value in vars(import_module(f"xstreamcast.{name}")).values()
+        if isinstance(value, Kernel) and value.function.__module__ == f"xstreamcast.{name}"
+    ]
 
 
 def compile_ahead() -> None:

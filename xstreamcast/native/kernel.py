@@ -53,9 +53,6 @@ CHECKED: Final = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
 INNER: Final[dict[Callable[..., Any], bool]] = {}
 """The functions that kernels call, and whether no call is left of them."""
 
-KERNELS: Final[list[Kernel]] = []
-"""The kernels of the modules that are imported."""
-
 _loading: Final = Lock()
 
 
@@ -75,9 +72,7 @@ def kernel(function: Function) -> Function:
     """A function that Python calls and that runs as machine code, without the GIL."""
     if PLAIN:
         return function
-    made = Kernel(cast("FunctionType", function))
-    KERNELS.append(made)
-    return cast(Function, made)
+    return cast(Function, Kernel(cast("FunctionType", function)))
 
 
 def bound(made: Function) -> Function:
