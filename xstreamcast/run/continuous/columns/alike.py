@@ -245,7 +245,7 @@ class Alike:
         if not all(isinstance(part, Unit) for part in leader.plan.output):
             return False
         for where, one in leader.units.items():
-            if one.inside or one.outer is not None or leader.reads[where] or one.timely or not one.home:
+            if one.inside or one.outer is not None or leader.reads[where] or one.timely or not one.home or one.shells:
                 return False
             if not isinstance(one.unit.reduction, Concat | Reduce) or from_record_of(one.unit) is None:
                 return False

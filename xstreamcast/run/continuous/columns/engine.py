@@ -38,6 +38,7 @@ from xstreamcast.run.continuous.columns.roles import (
     sums_up,
 )
 from xstreamcast.run.continuous.columns.rows import Documents
+from xstreamcast.run.continuous.columns.shells import Cut, cut_roles
 from xstreamcast.run.continuous.related import Number, Related
 from xstreamcast.run.continuous.time.horizon import Timing
 from xstreamcast.run.temporal import moment_at
@@ -124,9 +125,11 @@ class Columnar(Related):
         """Whether something has been looked at since that was last asked for."""
         self._first: dict[str, int] = {}
         self.roles: dict[str, Roles] = {}
+        self.cuts: dict[str, dict[int, Cut]] = {}
+        """By stream, the units whose records are cut."""
         self.units: dict[Number, Followed] = {}
         for name in self.live:
-            self._follow(name, structures[name], leader)
+            self._follow(name, structures, leader)
         if leader is None:
             self._join()
         self.turns = sorted(self.turn, key=lambda where: (self.turn[where], where))
@@ -156,12 +159,16 @@ class Columnar(Related):
 
     # ---------------------------------------------------------------------------------------------- its units
 
-    def _follow(self, name: str, structure: Structure, leader: Columnar | None) -> None:
+    def _follow(self, name: str, structures: Mapping[str, Structure], leader: Columnar | None) -> None:
         route = self.live[name].route
         first = self._first[name] = self.tables[name].bits if leader is None else leader._first[name]
-        if first + len(route.units) > BITS:
+        if first + 2 * len(route.units) > BITS:
             raise Refused("too many loops over one stream")
-        roles = self.roles[name] = roles_of(route, structure, first) if leader is None else leader.roles[name]
+        if leader is None:
+            self.roles[name], self.cuts[name] = self.roles_by(self, name, structures)
+        else:
+            self.roles[name], self.cuts[name] = leader.roles[name], leader.cuts[name]
+        roles = self.roles[name]
         for number in route.outermost:
             unit = route.units[number]
             inside = route.inside(number)
@@ -172,6 +179,15 @@ class Columnar(Related):
             self.units[name, number] = self._followed(name, number, roles)
             for inner in inside:
                 self.units[name, inner] = self._followed(name, inner, roles)
+
+    def roles_by(self, units: Related, name: str, structures: Mapping[str, Structure]) -> tuple[Roles, dict[int, Cut]]:
+        """The roles of a stream's tags to units of this query, and whose records are cut."""
+        route, first = units.live[name].route, self._first[name]
+        roles = roles_of(route, structures[name], first)
+        whole = [number for number in route.outermost if self.forwards and route.copies_holes(number)]
+        if self.open_holes:
+            return roles, {}
+        return roles, cut_roles(units, structures, name, roles, first, whole)
 
     def _check_needs(self, unit: Unit, inside: Iterable[int]) -> None:
         """Raise if a unit reads the nodes of another one."""
@@ -243,7 +259,7 @@ class Columnar(Related):
     def _join(self) -> None:
         for name, table in self.tables.items():
             roles = self.roles[name]
-            count = len(self.live[name].route.units)
+            count = len(self.live[name].route.units) + len(self.cuts[name])
             table.bits = self._first[name] + count
             table.read_by(roles)
 
@@ -257,10 +273,6 @@ class Columnar(Related):
         for followed in self.units.values():
             if followed.name == name:
                 followed.widen(roles)
-
-    def bits(self, name: str) -> int:
-        """The bits of the units of a stream."""
-        return ((1 << len(self.live[name].route.units)) - 1) << self._first[name]
 
     # ---------------------------------------------------------------------------------------------- changes
 
@@ -329,7 +341,8 @@ class Columnar(Related):
             followed = self.units[where]
             if followed.made.has_moved:
                 self._look_again(where)
-            some, there = _with(*self.marked(where, found), self._due.pop(where, {}))
+            woken = self._due.pop(where, {}) | followed.in_shells(*found.get(where[0], _NOTHING))
+            some, there = _with(*self.marked(where, found), woken)
             if followed.inside:
                 gone = set(some[~there].tolist())
                 frames = dict.fromkeys(some.tolist())

@@ -19,6 +19,7 @@ from xstreamcast.run.continuous.columns.keyed import Keyed
 from xstreamcast.run.continuous.columns.operated import Operated
 from xstreamcast.run.continuous.columns.roles import Refused
 from xstreamcast.run.continuous.columns.rows import Batch, FrameProgram, RowProgram
+from xstreamcast.run.continuous.columns.shells import Shells
 from xstreamcast.run.continuous.time.horizon import shows_items
 
 if TYPE_CHECKING:
@@ -84,6 +85,9 @@ class Followed:
         roles = engine.roles[name]
         self.holes = engine.open_holes.get(name)
         """The holes that it asks for, in a mode that does."""
+        cut = engine.cuts[name].get(number)
+        self.shells = None if cut is None else Shells(self.table, cut)
+        """The records around what it evaluates, without it."""
         self.inside = route.inside(number)
         around = None
         if outer is not None and frame is not None:
@@ -123,26 +127,37 @@ class Followed:
             mine = np.ascontiguousarray(some[tags == tag])
             for begin in range(0, len(mine), TOGETHER):
                 few = mine[begin : begin + TOGETHER]
-                spliced = self.table.splice(few, self.bit, self.sews or self.holes is not None)
-                if spliced is None:
-                    raise Refused("texts meet at the borders of fragments")
-                text, seams = spliced
-                batch = Batch(self.engine.documents, text, self._elements_around(tag), len(few))
+                batch = self._batch(few, tag)
                 self._check_names(batch)
-                if self.sews or self.holes is not None:
-                    batch.place(seams)
-                if self.sews:
-                    batch.sew(seams, self.table)
-                if self.holes is not None:
-                    batch.mark(seams, self.holes, tag)
                 self.engine.evaluated += len(few)
-                self.engine.spliced += len(text)
+                self.engine.spliced += len(batch.text) - len(batch.around.start) - len(batch.around.end)
                 yield few, tag, batch
+
+    def _batch(self, few: Longs, tag: int) -> Batch:
+        """Fragments of a tag in a document."""
+        around = self._elements_around(tag)
+        if self.shells is not None and tag == self.shells.cut.inside:
+            text = self.shells.splice(few, self.bit)
+            if text is None:
+                raise Refused("texts meet at the borders of fragments")
+            return Batch(self.engine.documents, text, around, len(few))
+        spliced = self.table.splice(few, self.bit, self.sews or self.holes is not None)
+        if spliced is None:
+            raise Refused("texts meet at the borders of fragments")
+        batch = Batch(self.engine.documents, spliced.text, around, len(few))
+        if self.sews or self.holes is not None:
+            batch.place(spliced.seams)
+        if self.sews:
+            batch.sew(spliced.seams, self.table)
+        if self.holes is not None:
+            batch.mark(spliced.seams, self.holes, tag)
+        return batch
 
     def _elements_around(self, tag: int) -> Around:
         found = self._around.get(tag)
         if found is None:
-            found = self.table.around(tag)
+            in_shells = self.shells is not None and tag == self.shells.cut.inside
+            found = self.table.around(self.shells.cut.record if in_shells and self.shells is not None else tag)
             if found is None:
                 raise Refused("elements around fragments are in unknown namespaces")
             self._around[tag] = found
@@ -174,6 +189,15 @@ class Followed:
             roots = [(batch.alone(k).root,) for k in range(len(few))]
             found.update(zip(few.tolist(), self._own.outcomes(roots), strict=True))
         return [found[n] for n in nodes]
+
+    def in_shells(self, some: Longs, marks: Longs, there: Any) -> dict[int, None]:
+        """What must look again because the record around it is different; given the nodes that are, and for whom."""
+        if self.shells is None:
+            return {}
+        different = marks & self.shells.cut.bit != 0
+        if different.any():
+            self.shells.forget()
+        return dict.fromkeys(self.shells.in_records(some[different & there]).tolist())
 
     def outcomes_again(self, some: Longs) -> dict[int, Outcome]:
         """The outcomes of fragments, evaluated again."""

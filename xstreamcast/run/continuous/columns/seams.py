@@ -17,7 +17,7 @@ from xstreamcast.native.kernel import I64, U8, inner, kernel
 from xstreamcast.run.continuous.columns.arrays import grown
 from xstreamcast.run.continuous.columns.layout import DIGEST, FOR, NUMBER, OF, TIME, TSID
 from xstreamcast.run.continuous.columns.ordering import said
-from xstreamcast.run.continuous.columns.splicing import ENDS, HOLE
+from xstreamcast.run.continuous.columns.splicing import ENDS, HOLE, PASSED
 
 if TYPE_CHECKING:
     from xstreamcast.model.tree import Seam, Sewn, Tree
@@ -158,7 +158,9 @@ def seams_of(placed: Placed, seams: Table, table: RegionTable) -> list[Seam]:
     made: list[Seam | None] = []
     open_: list[int] = []
     for k, (_, what, of) in enumerate(seams.tolist()):
-        if what == ENDS:
+        if what == PASSED:
+            made.append(None)
+        elif what == ENDS:
             begun = open_.pop()
             if within[k] or within[begun]:
                 made[begun] = None

@@ -51,8 +51,9 @@ _ROOM: Final = 128
 """Bytes for a lifespan, and to look back at."""
 _MOST: Final = 4
 """So many seams at most are told between two looks at how much room there is."""
-HOLE, FILLING, ENDS = range(3)
-"""What begins at a seam: a hole, or a version or an event in one; or that the last one that has begun ends."""
+HOLE, FILLING, ENDS, PASSED = range(4)
+"""What begins at a seam: a hole, or a version or an event in one; that the last one that has begun ends; or a hole that
+is not read."""
 _FROM: Final = np.frombuffer(b' vtFrom="', np.uint8).copy()
 _UNTIL: Final = np.frombuffer(b'" vtTo="', np.uint8).copy()
 _START: Final = np.frombuffer(b"start", np.uint8).copy()
@@ -231,6 +232,8 @@ def splice(
             stack[top, 1] = h + 1
             stack[top, 2] = holes[hole, END]
             if tags[holes[hole, H_TSID], PART] & bits == 0:
+                if sews:
+                    _seam(PASSED, hole, at, seams, found)
                 continue
             if sews:
                 _seam(HOLE, hole, at, seams, found)

@@ -513,6 +513,27 @@ def release(some: I64, nodes: I64x2, tally: I64) -> None:
 
 
 @kernel
+def nodes_in(some: I64, tag: int, regions: I64x2, fillings: I64x2, places: I64x2, nodes: I64x2, found: I64) -> int:
+    """The nodes of a tag in the holes of some nodes, as many as there is room for; how many there are."""
+    count = 0
+    for k in range(some.shape[0]):
+        p = nodes[some[k], N_FIRST]
+        while p >= 0:
+            f = regions[places[p, P_REGION], HEAD]
+            while f >= 0:
+                n = fillings[f, NODE] if fillings[f, TSID] == tag else NOWHERE
+                while n >= 0:
+                    if nodes[n, N_PLACE] == p:
+                        if count < found.shape[0]:
+                            found[count] = n
+                        count += 1
+                    n = nodes[n, N_NEXT]
+                f = fillings[f, NEXT]
+            p = places[p, P_BESIDE]
+    return count
+
+
+@kernel
 def owners(some: I64, tag: int, fillings: I64x2, nodes: I64x2, places: I64x2, found: I64) -> None:
     """For each node the one of a tag that it is in, or is itself; NOWHERE if it is in none."""
     for k in range(some.shape[0]):

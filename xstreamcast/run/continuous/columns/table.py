@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -104,7 +104,7 @@ from xstreamcast.run.continuous.columns.letting_go import forget, passed
 from xstreamcast.run.continuous.columns.ordering import in_order, locate
 from xstreamcast.run.continuous.columns.spelling import Around, Spelling
 from xstreamcast.run.continuous.columns.splicing import NO_SEAMS, REFUSED, compact, splice
-from xstreamcast.run.continuous.columns.standing import DONE, FULL, owners, release, settle
+from xstreamcast.run.continuous.columns.standing import DONE, FULL, nodes_in, owners, release, settle
 from xstreamcast.run.continuous.columns.tags import tags_of
 from xstreamcast.run.continuous.columns.taking import take
 
@@ -125,6 +125,16 @@ _LONGEST: Final = 1 << 12
 """Bytes of a name."""
 _STACK: Final = 4096
 """Fragments within, or side by side in, one that is written."""
+
+
+class Spliced(NamedTuple):
+    """Nodes as text, one after the other: where each ends, and where holes begin and end in it."""
+
+    text: Bytes
+    ends: Longs
+    seams: Table
+
+
 Said = tuple[int, int, int]
 """Of a change that was taken in: what is to be said of it, its number in the batch, and a filling."""
 
@@ -167,6 +177,8 @@ class RegionTable:
             bound(splice),
             bound(release),
         )
+        self.compacted = 0
+        """How often holes have got other numbers."""
         self.reordered = 0
         """How often regions have come to stand in another order."""
         self._leaving = 0
@@ -361,6 +373,7 @@ class RegionTable:
         arena, holes = self._arena.emptied(int(tally[BYTES] - tally[DEAD]) + 8), table(len(self.holes), HOLE_WORDS)
         compact(self.fillings, self.holes, self.places, self.nodes, self.arena, holes, arena.bytes, tally)
         self._arena, self.holes = arena, holes
+        self.compacted += 1
         tally[DEAD] = 0
 
     def settle(self) -> bool:
@@ -451,7 +464,7 @@ class RegionTable:
         )
         return found
 
-    def splice(self, some: Longs, bits: int, sews: bool = False) -> tuple[Bytes, Table] | None:
+    def splice(self, some: Longs, bits: int, sews: bool = False) -> Spliced | None:
         """The texts of nodes, one after the other, with what units read of their holes; None if it must not be.
 
         ``sews``: also where the holes begin and end (:mod:`seams`).
@@ -464,7 +477,7 @@ class RegionTable:
                 ends, self._seams if sews else NO_SEAMS, found,
             )  # fmt: skip
             if done == len(some):
-                return self._out[: ends[-1] if len(ends) else 0], self._seams[: found[0]]
+                return Spliced(self._out[: ends[-1] if len(ends) else 0], ends, self._seams[: found[0]])
             if done == REFUSED:
                 return None
             self._out = np.zeros(2 * len(self._out), np.uint8)
@@ -476,6 +489,16 @@ class RegionTable:
         found: Longs = np.zeros(len(some), np.int64)
         owners(some, tag, self.fillings, self.nodes, self.places, found)
         return found
+
+    def nodes_in(self, some: Longs, tag: int) -> Longs:
+        """The nodes of a tag that stand in holes of some nodes."""
+        room = 64
+        while True:
+            found: Longs = np.empty(room, np.int64)
+            count = nodes_in(some, tag, self.regions, self.fillings, self.places, self.nodes, found)
+            if count <= room:
+                return found[:count]
+            room = count
 
     def in_order(self, some: Longs) -> Longs:
         """Nodes in document order."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from xstreamcast.run.continuous.columns.engine import Routed
 from xstreamcast.run.continuous.columns.inlet import Inlet
-from xstreamcast.run.continuous.columns.roles import Refused, Roles, roles_of
+from xstreamcast.run.continuous.columns.roles import Refused, Roles
 from xstreamcast.run.continuous.planned import known_structures
 from xstreamcast.run.continuous.related import Related
 
@@ -68,9 +68,10 @@ def _look(query: ContinuousQuery, name: str, structures: Mapping[str, Structure]
         raise Refused("the query is another one by the new tag structure")
     if any(route.inside(number) != known.inside(number) for number in range(len(route.units))):
         raise Refused("the query is another one by the new tag structure")
-    roles = roles_of(route, structures[name], engine.first_bit(name))
+    roles, cuts = engine.roles_by(again, name, structures)
     frames = {one.where[1] if one.outer is None else one.outer: one.frame for one in engine.units.values()
               if one.name == name and one.frame is not None}  # fmt: skip
-    if not roles.only_add_to(before) or any(roles.home[unit] != {frame} for unit, frame in frames.items()):
+    framed = all(roles.home[unit] == {frame} for unit, frame in frames.items())
+    if cuts != engine.cuts[name] or not framed or not roles.only_add_to(before):
         raise Refused("tags are to the query what they were not before")
     return again, roles
