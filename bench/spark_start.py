@@ -32,7 +32,7 @@ def run(runs: int = RUNS) -> None:
         told = subprocess.run([sys.executable, "-m", "bench.spark_start"], capture_output=True, check=True)
         found.append(json.loads(told.stdout.splitlines()[-1]))
     after_start, after_call, java, python = (median([one[name] for one in found]) for name in _MEASURED)
-    head = ["first answer after start(), s", "after continuous(), s", "Java CPU s", "Python CPU s", "jobs before",
+    head = ["first answer after start(), s", "after continuous(), s", "Java CPU s", "Python CPU s", "jobs by then",
             "class archive"]  # fmt: skip
     jobs = found[0]["jobs"]
     archive = "yes" if class_archive.kept().exists() else "no"

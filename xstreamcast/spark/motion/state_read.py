@@ -110,7 +110,8 @@ def _saved(spark: SparkSession, checkpoint: str) -> DataFrame:
     def variable(name: str, number: str, value: str) -> DataFrame:
         reader = spark.read.format("statestore").option("path", checkpoint).option("operatorId", operator)
         found = reader.option("stateVarName", name).load()
-        columns = f.col("key.bucket"), f.lit(name), f.col(number).cast("long"), f.col(value)
+        (bucket,) = found.select("key.*").columns  # who gathers calls it otherwise
+        columns = f.col(f"key.{bucket}"), f.lit(name), f.col(number).cast("long"), f.col(value)
         return found.select(*columns).toDF("bucket", "variable", "number", "value")
 
     kept = [
