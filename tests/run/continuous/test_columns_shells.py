@@ -91,8 +91,8 @@ class Drawn:
         at = parse_instant(f"2003-11-0{draw.randrange(1, 9)}") if timed else None
         if draw.random() < 0.1:
             return Remove(region=region, tsid=tsid, valid_time=at)
-        kind = draw.choice([Fill, Replace])
-        return kind(region=region, tsid=tsid, valid_time=at, content=self.content(tsid, region).encode())
+        kinds: list[type[Fill] | type[Replace]] = [Fill, Replace]
+        return draw.choice(kinds)(region=region, tsid=tsid, valid_time=at, content=self.content(tsid, region).encode())
 
     def changes(self, count: int) -> list[Change]:
         root = f"<r>{self.hole(10, 2)}{self.hole(11, 2)}</r>"
