@@ -330,7 +330,7 @@ def test_a_query_that_goes_on_has_one_engine_which_the_first_micro_batch_finds(
     monkeypatch.setattr(Noting, "notes", str(tmp_path / "notes"))
     monkeypatch.setattr(state, "current", lambda *_: pytest.fail("the driver makes an engine"))
     feed = tmp_path / "feed"
-    text, sinks = 'sum(stream("s")//item)', {"checkpoint": tmp_path / "state"}
+    text, sinks = 'sum(stream("s")//item)', dict[str, Any](checkpoint=tmp_path / "state")
     put(feed, 1, HOLES, item(1, "5", 1), item(3, "7", 1))
     assert run(continuous(spark, text, {"s": str(feed)}, keeper=Noting), **sinks) == [(3, ["12"])]
     put(feed, 2, item(2, "6", 1))
@@ -340,7 +340,7 @@ def test_a_query_that_goes_on_has_one_engine_which_the_first_micro_batch_finds(
 
 
 def test_a_state_of_another_query_is_refused_when_it_is_taken_over(spark: Any, tmp_path: Path) -> None:
-    feed, sinks = tmp_path / "feed", {"checkpoint": tmp_path / "state"}
+    feed, sinks = tmp_path / "feed", dict[str, Any](checkpoint=tmp_path / "state")
     put(feed, 1, HOLES, item(1, "5", 1))
     assert run(continuous(spark, 'sum(stream("s")//item)', {"s": str(feed)}), **sinks) == [(2, ["5"])]
     with pytest.raises(XStreamError, match=r"XSC0083.*another query"):

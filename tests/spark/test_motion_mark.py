@@ -11,7 +11,7 @@ from motion_stores import MemoryStore, advance, batches
 
 from xstreamcast.cast.materialise import Materialiser
 from xstreamcast.generate.credit import GENERATOR
-from xstreamcast.model.change import Replace, from_row
+from xstreamcast.model.change import Fill, Replace, from_row
 from xstreamcast.run.continuous.query import continuous
 from xstreamcast.spark.motion import state, state_mark
 from xstreamcast.spark.motion.brought import Brought, Row
@@ -50,7 +50,7 @@ def shuffled(seed: int) -> list[Row]:
     drawn = random.Random(seed)
     made = [change for _, change in GENERATOR.changes(0.01, seed, 60)][:-1]
     drawn.shuffle(made)
-    spoken = [change for change in made if change.tsid == 4]
+    spoken = [change for change in made if change.tsid == 4 and isinstance(change, Fill)]
     made += [
         Replace(region=change.region, tsid=4, version=100, valid_time=change.valid_time, content=change.content)
         for change in drawn.sample(spoken, 5)
