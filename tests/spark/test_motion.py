@@ -330,7 +330,7 @@ def test_a_query_that_goes_on_has_one_engine_which_the_first_micro_batch_finds(
     monkeypatch.setattr(Noting, "notes", str(tmp_path / "notes"))
     monkeypatch.setattr(state, "current", lambda *_: pytest.fail("the driver makes an engine"))
     feed = tmp_path / "feed"
-    text, sinks = 'sum(stream("s")//item)', {"checkpoint": tmp_path / "state"}
+    text, sinks = 'sum(stream("s")//item)', dict[str, Any](checkpoint=tmp_path / "state")
     put(feed, 1, HOLES, item(1, "5", 1), item(3, "7", 1))
     assert run(continuous(spark, text, {"s": str(feed)}, keeper=Noting), **sinks) == [(3, ["12"])]
     put(feed, 2, item(2, "6", 1))
