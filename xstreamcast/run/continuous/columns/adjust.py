@@ -20,6 +20,7 @@ from xstreamcast.model.convert import atomize
 from xstreamcast.model.names import ATTRIBUTE
 from xstreamcast.model.tree import Node
 from xstreamcast.operators.accumulators import Accumulator, accumulator_of, are_compared
+from xstreamcast.run.continuous.columns.layout import NOWHERE
 from xstreamcast.run.continuous.columns.roles import Refused
 from xstreamcast.run.continuous.display.written import Written, written_each
 
@@ -99,6 +100,10 @@ class Contributions:
     def accumulator(self) -> Accumulator:
         return accumulator_of(self.aggregate, self.fresh)
 
+    def unpacked(self, added: Any) -> Any:
+        """What a fragment adds, of which no more than a single value was kept: how many items, or their values."""
+        return added if self.aggregate.counts or type(added) is list else [added]
+
     def of(self, outcome: Outcome) -> Any:
         """What an outcome adds; an :class:`XStreamError` if it cannot be added."""
         if isinstance(outcome, XStreamError):
@@ -150,7 +155,7 @@ class Reduced(Summed):
         for f in fragments:
             self.failed.pop(f, None)
             if f < len(self.added) and self.added[f] is not None:
-                gone.append(self._unpacked(self.added[f]))
+                gone.append(self.contributions.unpacked(self.added[f]))
                 self.added[f] = None
         self.accumulator.adjust(gone, [])
 
@@ -163,7 +168,7 @@ class Reduced(Summed):
             added += [None] * missing
         for f, outcome in zip(fragments, outcomes, strict=True):
             if added[f] is not None:
-                gone.append(self._unpacked(added[f]))
+                gone.append(self.contributions.unpacked(added[f]))
             if failed:
                 failed.pop(f, None)
             found = of(outcome)
@@ -179,52 +184,76 @@ class Reduced(Summed):
 
     @property
     def size(self) -> int:
-        return sum(one is not None and bool(self._unpacked(one)) for one in self.added)
-
-    def _unpacked(self, added: Any) -> Any:
-        """What a fragment adds: how many items, or their values."""
-        return added if self.contributions.aggregate.counts or type(added) is list else [added]
+        return sum(one is not None and bool(self.contributions.unpacked(one)) for one in self.added)
 
 
 class Framed(Adjusted):
-    """Sums of each record around: ``frames`` has what the fragments in it come to, ``owner`` whose a fragment is."""
+    """Sums of each record around: ``frames`` has what the fragments in it come to.
+
+    ``owner``: by fragment, whose it is, NOWHERE for those that are not there; ``added``: what each adds; of one value
+    no more than that.
+    """
 
     def __init__(self, contributions: Contributions) -> None:
         super().__init__()
         self.contributions = contributions
-        self.owner: dict[int, int] = {}
-        self.added: dict[int, Any] = {}
+        self.owner: list[int] = []
+        self.added: list[Any] = []
         self.frames: dict[int, Accumulator] = {}
         self.touched: dict[int, None] = {}
         self._none = contributions.accumulator()
 
     def drop(self, fragments: Iterable[int]) -> None:
-        self.put_in(list(fragments), None, None)
-
-    def put_in(self, fragments: list[int], outcomes: list[Outcome] | None, owners: list[int] | None) -> None:
-        """Some fragments have outcomes, in the records of these; None: they are there no more."""
-        differs: dict[int, tuple[list[Any], list[Any]]] = {}
-        for number, f in enumerate(fragments):
+        gone: dict[int, list[Any]] = {}
+        for f in fragments:
             if self.failed:
                 self.failed.pop(f, None)
-            if f in self.owner:
-                differs.setdefault(self.owner.pop(f), ([], []))[0].append(self.added.pop(f))
-            if outcomes is not None and owners is not None:
-                owner = self.owner[f] = owners[number]
-                found = self.contributions.of(outcomes[number])
-                if isinstance(found, XStreamError):
-                    self.failed[f] = found
-                    found = self.contributions.nothing
-                self.added[f] = found
-                differs.setdefault(owner, ([], []))[1].append(found)
-        for frame, (gone, come) in differs.items():
+            self._take(f, gone)
+        self._adjust(gone, {})
+
+    def put_in(self, fragments: list[int], outcomes: list[Outcome], owners: list[int]) -> None:
+        """Some fragments have outcomes, in the records of these."""
+        gone: dict[int, list[Any]] = {}
+        come: dict[int, list[Any]] = {}
+        owner, added, of, failed = self.owner, self.added, self.contributions.of, self.failed
+        missing = max(fragments, default=-1) + 1 - len(owner)
+        if missing > 0:
+            owner += [NOWHERE] * missing
+            added += [None] * missing
+        for f, outcome, frame in zip(fragments, outcomes, owners, strict=True):
+            if failed:
+                failed.pop(f, None)
+            if owner[f] >= 0:
+                self._take(f, gone)
+            found = of(outcome)
+            if isinstance(found, XStreamError):
+                failed[f] = found
+                found = self.contributions.nothing
+            owner[f] = frame
+            added[f] = found[0] if type(found) is list and len(found) == 1 else found
+            mine = come.get(frame)
+            if mine is None:
+                come[frame] = [found]
+            else:
+                mine.append(found)
+        self._adjust(gone, come)
+
+    def _take(self, f: int, gone: dict[int, list[Any]]) -> None:
+        """What a fragment adds is to go, if it is there."""
+        frame = self.owner[f] if f < len(self.owner) else NOWHERE
+        if frame >= 0:
+            gone.setdefault(frame, []).append(self.contributions.unpacked(self.added[f]))
+            self.owner[f], self.added[f] = NOWHERE, None
+
+    def _adjust(self, gone: dict[int, list[Any]], come: dict[int, list[Any]]) -> None:
+        for frame in come | gone:
             known = self.frames.get(frame)
             if known is None:
                 known = self.frames[frame] = self.contributions.accumulator()
-            known.adjust(gone, come)
+            known.adjust(gone.get(frame, []), come.get(frame, []))
             if not known.summary:
                 del self.frames[frame]
-        self.touched.update(dict.fromkeys(differs))
+            self.touched[frame] = None
 
     def take_touched(self) -> dict[int, None]:
         """The records whose sums are others."""
@@ -237,11 +266,12 @@ class Framed(Adjusted):
 
     def failure_in(self, frame: int) -> XStreamError | None:
         """The error of a fragment in a record."""
-        return next((failure for f, failure in self.failed.items() if self.owner.get(f) == frame), None)
+        return next((failure for f, failure in self.failed.items() if self.owner[f] == frame), None)
 
     @property
     def size(self) -> int:
-        return sum(map(bool, self.added.values()))
+        unpacked = self.contributions.unpacked
+        return sum(one is not None and bool(unpacked(one)) for one in self.added)
 
 
 Said = Written | tuple[Written, ...] | XStreamError
