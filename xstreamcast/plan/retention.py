@@ -262,7 +262,8 @@ def _kept(
         top = _reached(Path((*steps[:at], Step(test, steps[at].deep))), structure)
         if not top:
             keep(_timed(structure), EVERYTHING)
-        keep(_with_ancestors(top, structure) - top, EVERYTHING)
+        around = {parent for tag in top for parent in structure.parents[tag]}  # which may be what the window is of, too
+        keep(_with_ancestors(around, structure), EVERYTHING)
         keep(top, window.keep)
         path = Path(tuple([_restored(one, windows) for one in steps]))
         within = _reached(path, structure).union(*_passed(path.steps, structure, at + 1))
