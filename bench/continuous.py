@@ -10,15 +10,21 @@ rounds: what else the machine does only adds to them.
 from __future__ import annotations
 
 import gc
+import json
+import os
 import random
 import re
+import subprocess
+import tempfile
 import time
+from importlib.metadata import version
 from io import BytesIO
 from math import inf
 from pathlib import Path
 from statistics import mean, quantiles
 from typing import Any, Final
 
+from bench.continuous_by_hand import sums_by_hand
 from bench.documents import scaled
 from bench.measure import anonymous, progress, table
 from bench.plots import Lines, Plot
@@ -54,6 +60,12 @@ BATCHED: Final = {
     "last hour": 'for $t in stream("s")//transaction?[now-PT1H,now] return <m id="{ $t/@id }">{ $t/amount/text() }</m>',
     "sums of the last hour": 'for $a in stream("s")//account return sum($a/transaction?[now-PT1H,now]/amount)',
 }
+_PEERS: Final = {
+    "sums per account": BATCHED["sums per account"],
+    "join": """for $a in stream("s")//account
+    return sum(for $t in stream("s")//transaction where $t/vendor = $a/customer return $t/amount)""",
+}
+_ID: Final = re.compile(rb'id="([0-9]+)"')
 STANDING: Final = (1, 10, 100, 1000)
 STANDS: Final = """for $t in stream("s")//transaction where $t/vendor = "%s"
 return <hit>{ $t/@id, $t/amount/text() }</hit>"""
@@ -69,10 +81,12 @@ _ONCE: Final = PLAIN.replace('name="b" type="filler"', 'name="b" type="filler" r
 
 
 def run() -> list[Plot]:
-    """Print five tables; the plot is that of the memory."""
+    """Print six tables; the plot is that of the memory."""
     _loading()
     print()
     _batches()
+    print()
+    _peers()
     print()
     _standing()
     print()
@@ -129,6 +143,49 @@ def _batches() -> None:
                 cells.append(f"{told:,}")
         rows.append((name, "columns" if query.engine is not None else "objects", *cells))
     table(("query", "followed in", "1,000, wire", "told", "1,000, objects", "100, wire"), rows)
+
+
+def _peers() -> None:
+    """The sums of accounts, and transactions joined to the accounts of their vendors' names and summed: by hand as a
+    limit, and with Pathway if ``PATHWAY`` names a Python that has it."""
+    structure, lines = _credit()
+    batches = [b"\n".join(lines[begin : begin + 1000]) for begin in range(0, len(lines), 1000)]
+    rows = [
+        (
+            f"xstreamcast {version('xstreamcast')}",
+            *[f"{_rate(text, structure, batches):,.0f}" for text in _PEERS.values()],
+        )
+    ]
+    regions = 1 + max(int(number) for line in lines for number in _ID.findall(line))
+    cpu, by_hand = sums_by_hand(batches, regions)
+    rows.append(("by hand, in columns: a limit", f"{len(lines) / cpu:,.0f}", ""))
+    python = os.environ.get("PATHWAY")
+    if python:
+        cells, named = [], ""
+        with tempfile.NamedTemporaryFile(suffix=".lines") as file:
+            file.write(b"\n".join(lines))
+            file.flush()
+            for name in _PEERS:
+                progress(f"Pathway: {name}")
+                script = str(Path(__file__).with_name("continuous_pathway.py"))
+                done = subprocess.run([python, script, file.name, name], check=True, capture_output=True, text=True)
+                (named,), (_, seconds, _, count, total) = map(json.loads, done.stdout.splitlines()[-2:])
+                cells.append(f"{len(lines) / seconds:,.0f}")
+                if name == "sums per account":
+                    assert (count, total) == (len(by_hand), sum(by_hand.values())), "the peers find the same sums"
+        rows.append((f"Pathway {named}, joins written by hand, lxml in a function", *cells))
+    table(("fragments a second of CPU", *_PEERS), rows)
+
+
+def _rate(text: str, structure: Any, batches: list[bytes]) -> float:
+    from xstreamcast import continuous
+
+    query = continuous(text, structures=structure)
+    gc.collect()
+    began = time.process_time()
+    for batch in batches:
+        query.feed_many(batch, "s")
+    return sum(batch.count(b"\n") + 1 for batch in batches) / (time.process_time() - began)
 
 
 def _credit() -> tuple[Any, list[bytes]]:
