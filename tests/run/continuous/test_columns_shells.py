@@ -158,3 +158,9 @@ def test_a_fragment_that_is_different_is_evaluated_alone_and_all_are_when_the_sh
     fragments, _ = evaluated(Replace(region=20, tsid=3, content=vendor.format("two").encode()))
     assert fragments == count - 1
     assert query.text().count("<name>two</name>") == query.shown == count // 2
+
+
+def test_shells_that_are_large_are_written_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xstreamcast.run.continuous.columns.shells._MOST", 300)
+    for text in CUT[:4]:
+        assert cuts(follow(text, SHAPES["fillers"], Drawn("fillers", 5).changes(200), 50)) == 1

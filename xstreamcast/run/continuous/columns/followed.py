@@ -125,13 +125,21 @@ class Followed:
         tags = self.table.tags_of(some)
         for tag in dict.fromkeys(tags.tolist()):
             mine = np.ascontiguousarray(some[tags == tag])
-            for begin in range(0, len(mine), TOGETHER):
-                few = mine[begin : begin + TOGETHER]
+            for few in self._portions(mine, tag):
                 batch = self._batch(few, tag)
                 self._check_names(batch)
                 self.engine.evaluated += len(few)
                 self.engine.spliced += len(batch.text) - len(batch.around.start) - len(batch.around.end)
                 yield few, tag, batch
+
+    def _portions(self, mine: Longs, tag: int) -> Iterator[Longs]:
+        """Fragments of a tag, as many at a time as are evaluated together."""
+        for begin in range(0, len(mine), TOGETHER):
+            few = mine[begin : begin + TOGETHER]
+            if self.shells is not None and tag == self.shells.cut.inside:
+                yield from self.shells.portions(few)
+            else:
+                yield few
 
     def _batch(self, few: Longs, tag: int) -> Batch:
         """Fragments of a tag in a document."""

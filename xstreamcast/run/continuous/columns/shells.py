@@ -21,14 +21,14 @@ from xstreamcast.model.namespaces import FN
 from xstreamcast.plan.decompose.scan_filters import relative
 from xstreamcast.plan.passes.shapes import boolean
 from xstreamcast.run.continuous.associate.reach import reached_tags
-from xstreamcast.run.continuous.columns.layout import N_PLACE, P_HOLE
+from xstreamcast.run.continuous.columns.layout import BEGIN, N_FILLING, N_PLACE, P_HOLE, TO
 from xstreamcast.run.continuous.columns.roles import Refused, Roles, roles_of
 from xstreamcast.run.continuous.columns.splicing import PASSED
 from xstreamcast.run.continuous.related import Related
 from xstreamcast.scan.path import Path
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from xstreamcast.model.structure import Structure
     from xstreamcast.native.vector import Bytes, Longs
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 _DOWNWARDS: Final = frozenset({"child", "attribute", "self", "descendant", "descendant-or-self"})
 _LOOKING_AROUND: Final = frozenset({"root", "path", "id", "idref", "element-with-id", "last", "position"})
 _PARENT: Final = ("parent", ast.KindTest("node"), ())
+_MOST: Final = 8 << 20
+"""Bytes of shells that are kept, or written at a time."""
 _TYPES: Final = frozenset({"filler", "temporal", "event"})
 
 
@@ -271,11 +273,25 @@ class Shells:
         self.table = table
         self.cut = cut
         self._texts: dict[int, tuple[Bytes, Longs, Longs]] = {}
+        self._held = 0
         self._compacted = table.compacted
 
     def forget(self) -> None:
         """Shells may be others."""
         self._texts.clear()
+        self._held = 0
+
+    def portions(self, some: Longs) -> Iterator[Longs]:
+        """The fragments inside, as many at a time as their shells are no large text."""
+        owners = self.table.owners(some, self.cut.record)
+        fillings = self.table.fillings[self.table.nodes[owners, N_FILLING]]
+        sizes = np.cumsum(fillings[:, TO] - fillings[:, BEGIN])
+        begin = 0
+        while begin < len(some):
+            before = int(sizes[begin - 1]) if begin else 0
+            end = max(begin + 1, int(np.searchsorted(sizes, before + _MOST)))
+            yield some[begin:end]
+            begin = end
 
     def splice(self, some: Longs, bit: int) -> Bytes | None:
         """The fragments inside, each in the shell of its record, one after the other; None if it must not be."""
@@ -299,7 +315,7 @@ class Shells:
 
     def _hold(self, owners: list[int]) -> bool:
         """Have the shells of some records."""
-        if self._compacted != self.table.compacted:  # holes have other numbers
+        if self._compacted != self.table.compacted or self._held > _MOST:  # holes have other numbers
             self._compacted = self.table.compacted
             self.forget()
         missing = list(dict.fromkeys([owner for owner in owners if owner not in self._texts]))
@@ -310,13 +326,15 @@ class Shells:
             return False
         passed = spliced.seams[spliced.seams[:, 1] == PASSED]
         ends = spliced.ends.tolist()
-        begin = 0
-        for owner, end in zip(missing, ends, strict=True):
-            mine = passed[(passed[:, 0] > begin) & (passed[:, 0] < end)]
+        cuts = np.searchsorted(passed[:, 0], spliced.ends).tolist()
+        begin = first = 0
+        for owner, end, last in zip(missing, ends, cuts, strict=True):
+            mine = passed[first:last]
             order = np.argsort(mine[:, 2], kind="stable")
-            holes, offsets = mine[order, 2], mine[order, 0] - begin
-            self._texts[owner] = spliced.text[begin:end].copy(), holes, offsets
-            begin = end
+            shell = spliced.text[begin:end].copy(), mine[order, 2], mine[order, 0] - begin
+            self._texts[owner] = shell
+            self._held += sum([part.nbytes for part in shell])
+            begin, first = end, last
         return True
 
     def in_records(self, some: Longs) -> Longs:
