@@ -36,6 +36,8 @@ CUT = (
     'for $v in stream("s")//v for $i in $v/items/i order by $i/k, $v/name return <m>{ $v/name, $i/k }</m>',
     'for $v in stream("s")//v for $i in $v/items/i group by $n := $v/name return <g n="{ $n }">{ count($i) }</g>',
     '(for $v in stream("s")//v for $i in $v/items/i return <m>{ $v/name, $i/k }</m>)[3]',
+    'for $i in stream("s")/r/s/v/items/i return concat($i/../../@id, "/", $i/../@n, ":", $i/k)',
+    'for $i in stream("s")//v/items/i where $i/../../@id > 21 return <m>{ $i/../@n, $i/k }</m>',
     'for $v in stream("s")//v, $i in $v/items/i where $i/k = $v/name/string-length() return $v/@id/string()',
 )
 WHOLE = (

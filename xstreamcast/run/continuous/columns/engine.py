@@ -29,6 +29,7 @@ from xstreamcast.run.continuous.columns.keyed import GatheredRows, Keyed, Sorted
 from xstreamcast.run.continuous.columns.layout import FILLINGS, TSID
 from xstreamcast.run.continuous.columns.operated import Operated
 from xstreamcast.run.continuous.columns.roles import (
+    ReadAround,
     Refused,
     Roles,
     check_plan,
@@ -38,7 +39,7 @@ from xstreamcast.run.continuous.columns.roles import (
     sums_up,
 )
 from xstreamcast.run.continuous.columns.rows import Documents
-from xstreamcast.run.continuous.columns.shells import Cut, cut_roles
+from xstreamcast.run.continuous.columns.shells import Cut, WiderRecords, cut_roles
 from xstreamcast.run.continuous.related import Number, Related
 from xstreamcast.run.continuous.time.horizon import Timing
 from xstreamcast.run.temporal import moment_at
@@ -183,7 +184,10 @@ class Columnar(Related):
     def roles_by(self, units: Related, name: str, structures: Mapping[str, Structure]) -> tuple[Roles, dict[int, Cut]]:
         """The roles of a stream's tags to units of this query, and whose records are cut."""
         route, first = units.live[name].route, self._first[name]
-        roles = roles_of(route, structures[name], first)
+        try:
+            roles = roles_of(route, structures[name], first)
+        except ReadAround as refusal:
+            raise WiderRecords(route.units[refusal.unit], structures[name]) from None
         whole = [number for number in route.outermost if self.forwards and route.copies_holes(number)]
         if self.open_holes:
             return roles, {}

@@ -34,6 +34,14 @@ class Refused(Exception):
     """A query, or a stream, is not followed in columns."""
 
 
+class ReadAround(Refused):
+    """A unit reads what is around its records; ``unit``: its number in its stream."""
+
+    def __init__(self, unit: int) -> None:
+        super().__init__("what is around a record is read")
+        self.unit = unit
+
+
 @dataclass(slots=True)
 class Roles:
     """Of the units of one stream. ``evaluated`` and ``part``: by tag, the units as bits; ``home``: by unit, the tags
@@ -78,7 +86,13 @@ def columnar(
         from xstreamcast.run.continuous.columns.modal import ModalColumnar
 
         return ModalColumnar(modes, plan, evaluation, structures, tables, forwards)
-    return Columnar(plan, evaluation, structures, tables, leader, forwards)
+    from xstreamcast.run.continuous.columns.shells import WiderRecords, widened
+
+    while True:
+        try:
+            return Columnar(plan, evaluation, structures, tables, leader, forwards)
+        except WiderRecords as refusal:
+            plan = widened(plan, refusal)
 
 
 def check_plan(plan: Plan) -> None:
@@ -162,7 +176,7 @@ def roles_of(route: Route, structure: Structure, first: int) -> Roles:
                     if unit in begins:
                         made.home.setdefault(unit, set()).add(tsid)
                     if any(unit in route.met(route.automaton_state(one)) for one in states):
-                        raise Refused("what is around a record is read")
+                        raise ReadAround(unit)
             made.evaluated[tsid], made.part[tsid] = evaluated, part
             made.shows[tsid] = tag.timed and bool(evaluated or part) and route.shows_lifespan(tsid)
         elif any(unit in begins for unit in frames.values()):

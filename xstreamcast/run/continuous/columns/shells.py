@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from xstreamcast.model.structure import Structure
     from xstreamcast.native.vector import Bytes, Longs
-    from xstreamcast.plan.algebra import Unit, VarName
+    from xstreamcast.plan.algebra import Plan, Unit, VarName
     from xstreamcast.run.continuous.columns.table import RegionTable
 
 _DOWNWARDS: Final = frozenset({"child", "attribute", "self", "descendant", "descendant-or-self"})
@@ -123,6 +123,33 @@ def _tags(path: Path, unit: Unit, structure: Structure) -> tuple[int, int] | Non
             return record, tag
         if structure.tags[at].type != "snapshot":
             return None
+
+
+# ------------------------------------------------------------------------------------------------------ wider records
+
+
+class WiderRecords(Refused):
+    """A unit reads what is around its records, so that these are to be wider."""
+
+    def __init__(self, unit: Unit, structure: Structure) -> None:
+        super().__init__("what is around a record is read")
+        self.unit = unit
+        self.structure = structure
+
+
+def widened(plan: Plan, refusal: WiderRecords) -> Plan:
+    """The plan with the fragments around a unit's records as its records: what is cut between those is cut between
+    these, too. Raises the refusal if there are none."""
+    unit, structure = refusal.unit, refusal.structure
+    steps = unit.records[0].steps if len(unit.records) == 1 else ()
+    for end in range(len(steps) - 1, 0, -1):
+        tags = reached_tags(Path(steps[:end]), structure)
+        if len(tags) == 1 and structure.tags[next(iter(tags))].type in _TYPES and unit.nest is None:
+            wider = replace(unit, records=(Path(steps[:end]),))
+            passes = [replace(one, units=tuple([wider if u == unit else u for u in one.units])) for one in plan.passes]
+            output = [wider if part == unit else part for part in plan.output]
+            return replace(plan, passes=tuple(passes), output=tuple(output))
+    raise refusal
 
 
 # ------------------------------------------------------------------------------------------------------ taking apart
