@@ -25,13 +25,13 @@ from xstreamcast.errors import Place, error
 from xstreamcast.model.atomic import Float, Item, Untyped
 from xstreamcast.model.datetime import Date, DateTime
 from xstreamcast.model.lexical import to_string
-from xstreamcast.model.names import ELEMENT, TEXT, name_kind, name_local, name_uri
+from xstreamcast.model.names import ATTRIBUTE, DOCUMENT, ELEMENT, TEXT, name_kind, name_local, name_uri
 from xstreamcast.model.tree import Node, Tree
 from xstreamcast.native.vector import Longs
 from xstreamcast.scan import spans
 from xstreamcast.scan.automaton import Action, Target
 from xstreamcast.scan.octets import Octets
-from xstreamcast.scan.path import NodeTest, Path, Step, parse_path
+from xstreamcast.scan.path import NODE, NodeTest, Path, Step, parse_path
 
 _AS: Final = re.compile(r"^(?P<path>.*?)(?:\s+as\s+(?:xs:)?(?P<type>[A-Za-z]+)(?P<occurs>[?*+]?))?\s*$", re.DOTALL)
 _NO_STEPS: Final = re.compile(r"""[\[\]|,'"$=<>\s]""")
@@ -173,6 +173,8 @@ class Table:
         """The rows that pass a test, in document order."""
         if test.kind == TEXT:
             return np.flatnonzero(self.kinds == TEXT)
+        if test.kind == NODE:
+            return np.flatnonzero((self.kinds != ATTRIBUTE) & (self.kinds != DOCUMENT))
         if self._used is None:
             self._used = np.flatnonzero(np.bincount(self.names)).tolist()
         own = [k for k in self._used if name_kind[k] == test.kind]
@@ -185,7 +187,7 @@ class Table:
         """From pairs of a record and a row to those of the record and each row that a step leads to."""
         found = self.passing(step.test)
         if step.deep:
-            if step.test.kind != ELEMENT:  # //@id, //text(): of the node itself or below
+            if step.test.kind not in (ELEMENT, NODE):  # //@id, //text(): of the node itself or below
                 first, last = np.searchsorted(found, rows), np.searchsorted(found, rows + self.sizes[rows], "right")
             else:
                 first, last = np.searchsorted(found, rows + 1), np.searchsorted(found, rows + self.sizes[rows], "right")
