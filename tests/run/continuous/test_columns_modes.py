@@ -146,3 +146,22 @@ def test_windows_that_the_watermark_has_passed_are_complete() -> None:
     query.feed(Fill(region=999, tsid=6, valid_time=times[2], content=b"<c>1</c>"))
     assert query.text() == "<k>k100</k>"
     assert followed == "columns", query.state()["by_objects"]
+
+
+def test_a_question_about_the_document_looks_at_open_holes_and_at_no_others() -> None:
+    query = continuous('count(stream("s")//b)', structures=SHAPES["fillers"], emit="certain")
+    holes = "".join(f'<stream:hole id="{n}" tsid="3"/>' for n in range(100, 600))
+    query.feed_many([ROOT, Fill(region=10, tsid=2, content=f"<s>{holes}</s>".encode())])
+    engine = query.engine
+    assert engine is not None
+    assert (query.text(), query.waiting) == ("", 500)
+    record = b"<b><x>1</x></b>"
+    query.feed_many([Fill(region=n, tsid=3, content=record) for n in range(100, 599)])
+    assert (query.text(), query.waiting) == ("", 1)
+    query.feed(Fill(region=599, tsid=3, content=record))
+    assert (query.text(), query.waiting) == ("500", 0)
+    assert len(engine.open_holes["s"]._open) == 0
+    query.feed(Fill(region=10, tsid=2, content=f'<s>{holes}<stream:hole id="99" tsid="3"/></s>'.encode()))
+    assert (query.text(), query.waiting) == ("", 1)
+    query.feed(Fill(region=10, tsid=2, content=f"<s>{holes}</s>".encode()))
+    assert (query.text(), query.waiting) == ("500", 0)

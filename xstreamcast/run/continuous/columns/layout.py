@@ -55,7 +55,7 @@ FREE_PLACE, FREE_NODE, WORK, SETTLED, GROWS, LEAVING = range(13, 19)
 # Of time: the current one by another clock than the stream's own; the earliest to come; how late a change
 # may be (-1: at any time), what is too late now, and the watermark of the other streams.
 CLOCK, AWAITED, LATENESS, MARK, OTHERS = range(19, 24)
-# Whether somebody asks for open holes.
+# The bit by which nodes with other holes are known, if somebody asks for open ones; else none.
 ASKED, TALLY = range(24, 26)
 
 FILL, REPEAT, REPLACE, REMOVE = (KINDS.index(kind) for kind in (Fill, Repeat, Replace, Remove))

@@ -55,6 +55,9 @@ class ModalColumnar(Columnar):
             holes.clock.at = max(holes.clock.at, watermark)
 
     def follow(self, found: Mapping[str, Dirty], now: Instant) -> None:
+        for name, (some, _, there) in found.items():
+            if name in self.tables:
+                self.open_holes[name].note(some[there])
         if self._ask() or self._again:
             self._again = False
             for where in self.units:

@@ -6,7 +6,7 @@ other one until it is filled. The tags of the elements around a hole say where o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,11 +24,9 @@ from xstreamcast.run.continuous.columns.layout import (
     N_FILLING,
     N_PLACE,
     NOWHERE,
-    NUMBER,
     P_HOLE,
     P_NODE,
     P_REGION,
-    PLACES,
     SHOWS,
     TEMPORAL,
     TIME,
@@ -65,6 +63,8 @@ class OpenHoles:
         self.ended = False
         self.clock = Watermark()
         self._marks: dict[int | None, Mark] = {}
+        self._open: dict[int, None] = {}
+        """The places of open holes, and of some that are not open any more."""
         self._witnesses: dict[Way, tuple[int, int]] = {}
         """By way, a place where there was one, and the region whose it was."""
 
@@ -107,6 +107,26 @@ class OpenHoles:
 
     # ---------------------------------------------------------------------------------------------- in the document
 
+    def note(self, some: Longs) -> None:
+        """Some nodes have come, or have other holes."""
+        found = self.table.places_in(some)
+        self._open.update(dict.fromkeys(found[self._are_open(found)].tolist()))
+
+    def _are_open(self, some: Longs) -> Any:
+        """Which of some places are of open holes, and in the document."""
+        table, places = self.table, self.table.places[some]
+        tags = table.holes[places[:, P_HOLE], H_TSID]
+        open_ = (table.tags[tags, KIND] > UNTIMED) | (table.regions[places[:, P_REGION], HEAD] < 0)
+        return open_ & (places[:, P_REGION] >= 0) & (places[:, P_NODE] >= 0)
+
+    def _open_places(self) -> Longs:
+        """The places of open holes; those that are no more are forgotten."""
+        known: Longs = np.array(list(self._open), np.int64)
+        found: Longs = known[self._are_open(known)]
+        if len(found) < len(known):
+            self._open = dict.fromkeys(found.tolist())
+        return found
+
     def count(self, roles: Roles) -> int:
         """How many there are in the document that may hold what somebody reads."""
         if self.ended:
@@ -121,25 +141,7 @@ class OpenHoles:
     @property
     def _top_is_open(self) -> bool:
         """Whether something may come to stand at the top."""
-        table = self.table
-        if table.structure.unnamed:
-            return True
-        places = self._places()
-        top = places[(places[:, P_NODE] < 0) & (places[:, P_REGION] >= 0), P_REGION]
-        return not (table.regions[top, NUMBER] == 0).any()
-
-    def _places(self) -> Table:
-        made: Table = self.table.places[: self.table.tally[PLACES]]
-        return made
-
-    def _open_places(self) -> Longs:
-        """The places of open holes."""
-        table, places = self.table, self._places()
-        inside = np.flatnonzero((places[:, P_REGION] >= 0) & (places[:, P_NODE] >= 0))
-        tags = table.holes[places[inside, P_HOLE], H_TSID]
-        open_ = (table.tags[tags, KIND] > UNTIMED) | (table.regions[places[inside, P_REGION], HEAD] < 0)
-        found: Longs = inside[open_]
-        return found
+        return self.table.structure.unnamed or not self.table.has_root
 
     def waits(self, way: Way, now: Instant) -> bool:
         """Whether there is an open hole on a way from the document."""
@@ -154,22 +156,21 @@ class OpenHoles:
             mark = self.mark_of(NOWHERE if structure.unnamed else structure.root)
             if is_open(way, begun(way, DOCUMENT), mark):
                 return True
-        seen: dict[tuple[int, int], bool] = {}
+        seen: set[tuple[int, int]] = set()
         for p in self._open_places().tolist():
             tag, around = self._tags_at(p)
             if (tag, around) in seen and lasts:
                 continue
-            found = is_open(way, self._states(way, p, around, now), self.mark_of(tag))
-            seen[tag, around] = found
-            if found:
+            seen.add((tag, around))
+            if is_open(way, self._states(way, p, around, now), self.mark_of(tag)):
                 self._witnesses[way] = p, int(self.table.places[p, P_REGION])
                 return True
         return False
 
     def _still_waits(self, way: Way) -> bool:
         p, slot = self._witnesses.get(way, (NOWHERE, NOWHERE))
-        places, table = self._places(), self.table
-        if not 0 <= p < len(places) or places[p, P_REGION] != slot or places[p, P_NODE] < 0:
+        table = self.table
+        if p < 0 or table.places[p, P_REGION] != slot or table.places[p, P_NODE] < 0:
             return False
         tag, around = self._tags_at(p)
         return self.is_open(slot, tag) and is_open(way, self._states(way, p, around, table.now), self.mark_of(tag))

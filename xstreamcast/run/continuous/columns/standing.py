@@ -95,7 +95,7 @@ def _mark(n: int, bits: int, nodes: Any, dirty: Any, tally: Any) -> None:
 def _look_at(n: int, bits: int, tags: Any, fillings: Any, nodes: Any, places: Any, dirty: Any, tally: Any) -> None:
     """Some units must look at a node, or at that around it of which it is a part."""
     tag = fillings[nodes[n, N_FILLING], TSID]
-    _mark(n, tags[tag, EVALUATED] & bits, nodes, dirty, tally)
+    _mark(n, (tags[tag, EVALUATED] & bits) | tally[ASKED], nodes, dirty, tally)
     part = tags[tag, PART] & bits
     while part:
         n = parent_of(n, nodes, places)
@@ -529,6 +529,20 @@ def nodes_in(some: I64, tag: int, regions: I64x2, fillings: I64x2, places: I64x2
                         count += 1
                     n = nodes[n, N_NEXT]
                 f = fillings[f, NEXT]
+            p = places[p, P_BESIDE]
+    return count
+
+
+@kernel
+def places_in(some: I64, places: I64x2, nodes: I64x2, found: I64) -> int:
+    """The places in some nodes, as many as there is room for; how many there are."""
+    count = 0
+    for k in range(some.shape[0]):
+        p = nodes[some[k], N_FIRST]
+        while p >= 0:
+            if count < found.shape[0]:
+                found[count] = p
+            count += 1
             p = places[p, P_BESIDE]
     return count
 

@@ -104,7 +104,7 @@ from xstreamcast.run.continuous.columns.letting_go import forget, passed
 from xstreamcast.run.continuous.columns.ordering import in_order, locate
 from xstreamcast.run.continuous.columns.spelling import Around, Spelling
 from xstreamcast.run.continuous.columns.splicing import NO_SEAMS, REFUSED, compact, splice
-from xstreamcast.run.continuous.columns.standing import DONE, FULL, nodes_in, owners, release, settle
+from xstreamcast.run.continuous.columns.standing import DONE, FULL, nodes_in, owners, places_in, release, settle
 from xstreamcast.run.continuous.columns.tags import tags_of
 from xstreamcast.run.continuous.columns.taking import take
 
@@ -123,6 +123,8 @@ _FEW: Final = 8
 _NAME: Final = re.compile(rb"[^\s/>]+")
 _LONGEST: Final = 1 << 12
 """Bytes of a name."""
+_ASKED: Final = 1 << 61
+"""No unit has this bit."""
 _STACK: Final = 4096
 """Fragments within, or side by side in, one that is written."""
 
@@ -177,6 +179,8 @@ class RegionTable:
             bound(splice),
             bound(release),
         )
+        self._root = NOWHERE
+        """The slot of region 0, once it has been looked for."""
         self.compacted = 0
         """How often holes have got other numbers."""
         self.reordered = 0
@@ -199,7 +203,7 @@ class RegionTable:
 
     def ask_for_open_holes(self) -> None:
         """Who reads a hole looks again when it is filled, be it with nothing."""
-        self.tally[ASKED] = 1
+        self.tally[ASKED] = _ASKED
 
     def widen(self, structure: Structure) -> None:
         """The structure says more than before: tags are added, those that are there stay what they are."""
@@ -257,6 +261,14 @@ class RegionTable:
     def size(self) -> int:
         """How many regions have been filled."""
         return int((self.regions[: self.tally[REGIONS], HEAD] >= 0).sum())
+
+    @property
+    def has_root(self) -> bool:
+        """Whether region 0 has been filled, be it with nothing."""
+        first = np.flatnonzero(self.regions[: self.tally[REGIONS], NUMBER] == 0)[:1] if self._root < 0 else [self._root]
+        for slot in map(int, first):
+            self._root = slot
+        return self._root >= 0 and bool(self.regions[self._root, HEAD] >= 0)
 
     @property
     def filled(self) -> int:
@@ -489,6 +501,16 @@ class RegionTable:
         found: Longs = np.zeros(len(some), np.int64)
         owners(some, tag, self.fillings, self.nodes, self.places, found)
         return found
+
+    def places_in(self, some: Longs) -> Longs:
+        """The places of holes in some nodes."""
+        room = 64
+        while True:
+            found: Longs = np.empty(room, np.int64)
+            count = places_in(some, self.places, self.nodes, found)
+            if count <= room:
+                return found[:count]
+            room = count
 
     def nodes_in(self, some: Longs, tag: int) -> Longs:
         """The nodes of a tag that stand in holes of some nodes."""
