@@ -50,6 +50,8 @@ WHOLE = (
     'for $v in stream("s")//v for $i in $v/items/i[k = $v/e] return <m>{ $i/k }</m>',
     'for $v in stream("s")//v for $i allowing empty in $v/items/i return <m>{ $v/name, $i/k }</m>',
     'for $v in stream("s")//v for $i in $v/items/i return <m>{ $v }</m>',
+    """declare function local:up($n, $k) { if ($k = 0) then count($n/*) else local:up($n/.., $k - 1) };
+    for $v in stream("s")//v for $i in $v/items/i return <m>{ $v/name, local:up($i, 1) }</m>""",
     'for $i in stream("s")//v/items/i return <m>{ $i/../../name, root($i)//t }</m>',
     'for $i in stream("s")//v/items/i[../../name = "n1"] return <m>{ $i/k, $i/../../e }</m>',
     'for $i in stream("s")/r/s/v/items/i[p] return concat($i/../../name, ":", $i/k)',

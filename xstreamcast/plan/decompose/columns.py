@@ -86,7 +86,7 @@ def columnar(unit: Unit, static: StaticContext) -> Columnar | None:
         greatest = [not (static.empty_least if k.empty_least is None else k.empty_least) for k in reduction.keys]
         ways = [(key.descending, each) for key, each in zip(reduction.keys, greatest, strict=True)]
         columns: list[Path | None] = []
-        spills = _looks_down([loop.result.members[-1], *lets.values()])
+        spills = looks_down([loop.result.members[-1], *lets.values()])
     else:
         if any(key is not None and key.form != "text" for key in keys):
             return None
@@ -152,7 +152,7 @@ def _column(e: ast.Expr, variable: VarName, reduction: Reduce) -> Path | None:
     return relative(e.args[0], variable) if isinstance(e, ast.FunctionCall) and is_fn(e, "data", 1) else None
 
 
-def _looks_down(parts: Iterable[ast.Expr]) -> bool:
+def looks_down(parts: Iterable[ast.Expr]) -> bool:
     """Whether of a record nothing is looked at but what is in it."""
     for part in (each for e in parts for each in descendants(e)):
         if isinstance(part, ast.AxisStep) and part.axis not in _DOWN:

@@ -103,7 +103,9 @@ class Keyed(Summed):
         if self.plain:
             assert key.octets is not None
             return key.octets + place_of(*place)
-        return SortKey(key.columns, key.specs, place)
+        if any(spec.descending for spec in key.specs):
+            return SortKey(key.columns, key.specs, place)
+        return *key.columns, place  # which Python compares by itself
 
     @property
     def renewed(self) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from xstreamcast.dataclass import dataclass
 from xstreamcast.lang import ast
 from xstreamcast.lang.walk import descendants, rebuild
-from xstreamcast.model.namespaces import FN
+from xstreamcast.plan.decompose.columns import looks_down
 from xstreamcast.plan.decompose.scan_filters import relative
 from xstreamcast.plan.passes.shapes import boolean
 from xstreamcast.run.continuous.associate.reach import reached_tags
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from xstreamcast.plan.algebra import Plan, Unit, VarName
     from xstreamcast.run.continuous.columns.table import RegionTable
 
-_DOWNWARDS: Final = frozenset({"child", "attribute", "self", "descendant", "descendant-or-self"})
-_LOOKING_AROUND: Final = frozenset({"root", "path", "id", "idref", "element-with-id", "last", "position"})
 _PARENT: Final = ("parent", ast.KindTest("node"), ())
 _MOST: Final = 8 << 20
 """Bytes of shells that are kept, or written at a time."""
@@ -196,7 +194,7 @@ def _within(unit: Unit, e: ast.FLWOR, loops: list[ast.ForClause]) -> tuple[Path,
         known[loop.var.expanded] = whole
         if loop is not loops[0]:
             chosen = loop, path
-    if chosen is None or not _looks_downwards(e) or not _is_about_itself(chosen[0].source):
+    if chosen is None or not _looks_down(e) or not _is_about_itself(chosen[0].source):
         return None
     loop, path = chosen
     clauses = tuple([replace(c, source=ast.Sequence(())) if c is loop else c for c in e.clauses])
@@ -231,7 +229,7 @@ def _with_ancestors(unit: Unit, e: ast.FLWOR, loop: ast.ForClause, path: Path) -
     clauses = [change(clause) for clause in e.clauses[1:]]
     first = replace(loop, source=replace(source, steps=_to_record(source, top, len(record), path)))
     made = replace(e, clauses=(first, *clauses), result=change(e.result))  # type: ignore[arg-type]  # as they were
-    if climbed or not _looks_downwards(made):
+    if climbed or not _looks_down(made):
         return None
     return path, made
 
@@ -261,21 +259,13 @@ def _is_about_itself(source: ast.Expr) -> bool:
     """Whether the conditions on the steps of a path read nothing but what is below them."""
     steps = source.steps[1:] if isinstance(source, ast.Path) else ()
     conditions = [p for step in steps if isinstance(step, ast.AxisStep) for p in step.predicates]
-    return all(
-        _looks_downwards(p) and not any(isinstance(part, ast.VarRef) for part in descendants(p)) for p in conditions
-    )
+    return all(_looks_down(p) and not any(isinstance(part, ast.VarRef) for part in descendants(p)) for p in conditions)
 
 
-def _looks_downwards(e: ast.Expr) -> bool:
-    """Whether nothing is reached from a node but what is in it."""
-    for part in descendants(e):
-        if isinstance(part, ast.AxisStep) and part.axis not in _DOWNWARDS:
-            return False
-        if isinstance(part, ast.FunctionCall) and part.name.uri == FN and part.name.local in _LOOKING_AROUND:
-            return False
-        if isinstance(part, ast.DynamicCall | ast.NodeComparison | ast.IntervalProjection | ast.VersionProjection):
-            return False
-    return True
+def _looks_down(e: ast.Expr) -> bool:
+    """Whether nothing is reached from a node but what is in it, whatever node it is."""
+    others = ast.NodeComparison | ast.IntervalProjection | ast.VersionProjection
+    return looks_down([e]) and not any(isinstance(part, others) for part in descendants(e))
 
 
 def _is_parent(step: ast.Expr) -> bool:
