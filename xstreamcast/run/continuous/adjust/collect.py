@@ -51,18 +51,16 @@ def specs_of(keys: Iterable[ast.OrderKey], static: StaticContext) -> tuple[Order
 class SortKey:
     """The keys of a row as they order, and its place, which decides between equal ones.
 
-    ``octets``: the same as bytes (:mod:`xstreamcast.operators.keys`), where they have some.
+    ``octets``: the same as bytes (:meth:`Sorting.octets`), where somebody compares these.
     """
 
     __slots__ = ("columns", "octets", "place", "specs")
 
-    def __init__(
-        self, columns: tuple[Any, ...], specs: tuple[OrderSpec, ...], place: Any, octets: bytes | None = None
-    ) -> None:
+    def __init__(self, columns: tuple[Any, ...], specs: tuple[OrderSpec, ...], place: Any) -> None:
         self.columns = columns
         self.specs = specs
         self.place = place
-        self.octets = octets
+        self.octets: bytes | None = None
 
     def __lt__(self, other: SortKey) -> bool:
         for mine, its, spec in zip(self.columns, other.columns, self.specs, strict=True):
@@ -81,7 +79,6 @@ class Sorting:
     def key(self, values: list[list[Item]], place: Any) -> SortKey:
         """The key of a row that comes; raises where it has none."""
         columns, kinds = [], []
-        octets: list[bytes | None] = []
         for sequence, spec in zip(values, self.specs, strict=True):
             if len(sequence) > 1:
                 raise error("XPTY0004", f"a key of order by has {len(sequence)} items")
@@ -90,13 +87,23 @@ class Sorting:
             rank, found = order_keys([item, None], spec.empty_greatest, spec.collation)[0]
             columns.append((rank, kind, found))
             kinds.append(kind)
-            plain = spec.collation is CODEPOINTS or not isinstance(item, str)
-            octets.append(key_of(item, spec.descending, spec.empty_greatest) if plain else None)
         for counter, kind in zip(self.families, kinds, strict=True):
             if kind:
                 counter[kind] += 1
-        parts = [part for part in octets if part is not None]
-        return SortKey(tuple(columns), self.specs, place, b"".join(parts) if len(parts) == len(octets) else None)
+        return SortKey(tuple(columns), self.specs, place)
+
+    def octets(self, values: list[list[Item]]) -> bytes | None:
+        """The key of a row as bytes (:mod:`xstreamcast.operators.keys`); None: it has none."""
+        made: list[bytes] = []
+        for sequence, spec in zip(values, self.specs, strict=True):
+            item = sequence[0] if sequence else None
+            if isinstance(item, str) and spec.collation is not CODEPOINTS:
+                return None
+            part = key_of(item, spec.descending, spec.empty_greatest)
+            if part is None:
+                return None
+            made.append(part)
+        return b"".join(made)
 
     def drop(self, key: SortKey) -> None:
         """A row goes."""

@@ -267,10 +267,6 @@ class Columnar(Related):
             table.bits = self._first[name] + count
             table.read_by(roles)
 
-    def first_bit(self, name: str) -> int:
-        """The number of the bit of the first unit of a stream."""
-        return self._first[name]
-
     def widen(self, name: str, route: Route, roles: Roles) -> None:
         """The structure of a stream has more tags: these are the roles of all of them."""
         self.live[name].route, self.roles[name] = route, roles

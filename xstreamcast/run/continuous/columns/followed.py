@@ -136,16 +136,18 @@ class Followed:
         """Fragments of a tag, as many at a time as are evaluated together."""
         for begin in range(0, len(mine), TOGETHER):
             few = mine[begin : begin + TOGETHER]
-            if self.shells is not None and tag == self.shells.cut.inside:
-                yield from self.shells.portions(few)
-            else:
-                yield few
+            shells = self._shells_of(tag)
+            yield from (few,) if shells is None else shells.portions(few)
+
+    def _shells_of(self, tag: int) -> Shells | None:
+        """The records around fragments of a tag, where these are evaluated in them."""
+        return self.shells if self.shells is not None and tag == self.shells.cut.inside else None
 
     def _batch(self, few: Longs, tag: int) -> Batch:
         """Fragments of a tag in a document."""
-        around = self._elements_around(tag)
-        if self.shells is not None and tag == self.shells.cut.inside:
-            text = self.shells.splice(few, self.bit)
+        around, shells = self._elements_around(tag), self._shells_of(tag)
+        if shells is not None:
+            text = shells.splice(few, self.bit)
             if text is None:
                 raise Refused("texts meet at the borders of fragments")
             return Batch(self.engine.documents, text, around, len(few))
@@ -164,8 +166,8 @@ class Followed:
     def _elements_around(self, tag: int) -> Around:
         found = self._around.get(tag)
         if found is None:
-            in_shells = self.shells is not None and tag == self.shells.cut.inside
-            found = self.table.around(self.shells.cut.record if in_shells and self.shells is not None else tag)
+            shells = self._shells_of(tag)
+            found = self.table.around(tag if shells is None else shells.cut.record)
             if found is None:
                 raise Refused("elements around fragments are in unknown namespaces")
             self._around[tag] = found

@@ -92,10 +92,12 @@ class Keyed(Summed):
     def total(self) -> int:
         return self.items
 
-    def noted(self, key: SortKey) -> SortKey:
-        """A key comes: as long as all have bytes, they are compared by these."""
-        if self.plain and key.octets is None:
-            self.plain = False
+    def sort_key(self, sorting: Sorting, values: list[list[Item]]) -> SortKey:
+        """The key of a row that comes: as long as all have bytes, they are compared by these."""
+        key = sorting.key(values, None)
+        if self.plain:
+            key.octets = sorting.octets(values)
+            self.plain = key.octets is not None
         return key
 
     def placed(self, key: SortKey, place: tuple[int, ...]) -> Any:
@@ -150,7 +152,7 @@ class SortedRows(Keyed):
                 for count, row in enumerate(outcome, 1):
                     *values, items = row.members()
                     try:
-                        self.rows[n, count - 1] = self.noted(self.sorting.key(values, None))
+                        self.rows[n, count - 1] = self.sort_key(self.sorting, values)
                     except XStreamError as failure:
                         self.failed[n] = failure
                     else:
@@ -380,7 +382,7 @@ class GatheredRows(Keyed):
         for one in outcome:
             *values, items = one.members()
             try:
-                order = self.noted(self.sorting.key(values, None))
+                order = self.sort_key(self.sorting, values)
             except XStreamError as failure:
                 self.faults[known] = failure
                 continue

@@ -76,11 +76,10 @@ class OpenHoles:
             mark = self._marks[known] = Mark(known, self.table.structure, self.clock)
         return mark
 
-    def is_open(self, slot: int, tag: int) -> bool:
-        """Whether a hole for a tag may take a filler yet; ``slot``: its region."""
+    def _takes_more(self, slots: Any, tags: Any) -> Any:
+        """Whether holes for some tags may take a filler yet, while the stream goes on; ``slots``: their regions."""
         table = self.table
-        timed = tag != table.page and table.tags[tag, KIND] > UNTIMED
-        return not self.ended and bool(timed or table.regions[slot, HEAD] < 0)
+        return (table.tags[tags, KIND] > UNTIMED) | (table.regions[slots, HEAD] < 0)
 
     # ---------------------------------------------------------------------------------------------- in a batch
 
@@ -92,14 +91,15 @@ class OpenHoles:
         if self._lives(tag):
             for row in batch.rows:
                 mark_living(tree, row)
-        rows, parents = batch.places.rows.tolist(), batch.places.parents.tolist()
-        for k, (_, what, of) in enumerate(seams.tolist()):
-            if what == HOLE:
-                slot, tsid = table.holes[of, [FOR, H_TSID]].tolist()
-                if self.is_open(slot, tsid):
-                    mark_hole(tree, parents[k], self.mark_of(tsid))
-            elif what == FILLING and self._lives(int(table.fillings[of, TSID])):
-                mark_living(tree, rows[k])
+        placed, kinds = batch.places, seams[:, 1]
+        holes = np.flatnonzero(kinds == HOLE)
+        said = table.holes[seams[holes, 2]]
+        open_ = self._takes_more(said[:, FOR], said[:, H_TSID])
+        for parent, tsid in zip(placed.parents[holes[open_]].tolist(), said[open_, H_TSID].tolist(), strict=True):
+            mark_hole(tree, parent, self.mark_of(tsid))
+        for k in np.flatnonzero(kinds == FILLING).tolist():
+            if self._lives(int(table.fillings[seams[k, 2], TSID])):
+                mark_living(tree, int(placed.rows[k]))
 
     def _lives(self, tag: int) -> bool:
         kind, shows = self.table.tags[tag, [KIND, SHOWS]].tolist()
@@ -115,8 +115,7 @@ class OpenHoles:
     def _are_open(self, some: Longs) -> Any:
         """Which of some places are of open holes, and in the document."""
         table, places = self.table, self.table.places[some]
-        tags = table.holes[places[:, P_HOLE], H_TSID]
-        open_ = (table.tags[tags, KIND] > UNTIMED) | (table.regions[places[:, P_REGION], HEAD] < 0)
+        open_ = self._takes_more(places[:, P_REGION], table.holes[places[:, P_HOLE], H_TSID])
         return open_ & (places[:, P_REGION] >= 0) & (places[:, P_NODE] >= 0)
 
     def _open_places(self) -> Longs:
@@ -173,7 +172,9 @@ class OpenHoles:
         if p < 0 or table.places[p, P_REGION] != slot or table.places[p, P_NODE] < 0:
             return False
         tag, around = self._tags_at(p)
-        return self.is_open(slot, tag) and is_open(way, self._states(way, p, around, table.now), self.mark_of(tag))
+        if not self._takes_more(slot, tag):
+            return False
+        return is_open(way, self._states(way, p, around, table.now), self.mark_of(tag))
 
     def _tags_at(self, p: int) -> tuple[int, int]:
         """The tag of a place's hole, and that of the element around it, which may be one around a page."""

@@ -265,9 +265,9 @@ class RegionTable:
     @property
     def has_root(self) -> bool:
         """Whether region 0 has been filled, be it with nothing."""
-        first = np.flatnonzero(self.regions[: self.tally[REGIONS], NUMBER] == 0)[:1] if self._root < 0 else [self._root]
-        for slot in map(int, first):
-            self._root = slot
+        if self._root < 0:
+            found = np.flatnonzero(self.regions[: self.tally[REGIONS], NUMBER] == 0)
+            self._root = int(found[0]) if len(found) else NOWHERE
         return self._root >= 0 and bool(self.regions[self._root, HEAD] >= 0)
 
     @property
