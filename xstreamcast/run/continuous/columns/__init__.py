@@ -8,9 +8,10 @@ In come batches of changes (:mod:`.inlet`, :mod:`.arrived`), out go differences 
   (document order), :mod:`.splicing` (fragments as text), :mod:`.seams` (where holes are in it), :mod:`.open_holes`
   (those that may take more), :mod:`.table` (all of these), :mod:`.widening` (when there are more tags than before),
   :mod:`.letting_go` (what has passed all windows)
-* a unit: :mod:`.roles` (what a tag's fragments are to it), :mod:`.shells` (records that are cut), :mod:`.rows` (E over
-  a batch), :mod:`.followed` (which fragments are evaluated), :mod:`.adjust` (sums and rows), :mod:`.keyed` (sorted rows
-  and groups), :mod:`.joined` (rows by keys), :mod:`.operated` (rows that an operator of every engine keeps)
+* a unit: :mod:`.routed` and :mod:`.roles` (what a tag's fragments are to it), :mod:`.shells` (records that are cut),
+  :mod:`.rows` (E over a batch), :mod:`.followed` (which fragments are evaluated), :mod:`.adjust` (sums and rows),
+  :mod:`.keyed` (sorted rows and groups), :mod:`.joined` (rows by keys), :mod:`.operated` (rows that an operator of
+  every engine keeps)
 * queries: :mod:`.engine` (all of it for one query), :mod:`.modal` (for one that asks for open holes), :mod:`.alike`
   (queries that differ in constants), :mod:`.following` (whether streams are followed so)
 

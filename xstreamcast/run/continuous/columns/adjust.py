@@ -274,8 +274,8 @@ class Framed(Adjusted):
         return sum(one is not None and bool(unpacked(one)) for one in self.added)
 
 
-Said = Written | tuple[Written, ...] | XStreamError
-"""What a fragment shows: a record; several, which lie in it; or why it cannot be written."""
+Shows = Written | tuple[Written, ...]
+"""What a fragment shows: a record, or several, which lie in it."""
 
 
 class Told(Summed):
@@ -291,7 +291,7 @@ class Told(Summed):
         self.cut = False
         """Whether what it shows is told with its holes."""
         self.there: dict[int, int] = {}
-        self.changed: dict[int, Said] = {}
+        self.changed: dict[int, Shows | XStreamError] = {}
         self.gone: dict[int, None] = {}
         self.items = 0
 

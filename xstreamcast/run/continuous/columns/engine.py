@@ -38,6 +38,7 @@ from xstreamcast.run.continuous.columns.roles import (
     roles_of,
     sums_up,
 )
+from xstreamcast.run.continuous.columns.routed import Routed
 from xstreamcast.run.continuous.columns.rows import Documents
 from xstreamcast.run.continuous.columns.shells import Cut, WiderRecords, cut_roles
 from xstreamcast.run.continuous.related import Number, Related
@@ -71,14 +72,6 @@ Dirty = tuple["Longs", "Longs", Any]
 _NOTHING: Final[Dirty] = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_))
 BITS: Final = 60
 """So many units may read one table."""
-
-
-class Routed:
-    """The units of one stream, along its tag structure."""
-
-    def __init__(self, route: Route, structure: Structure | None = None) -> None:
-        route.know(structure)
-        self.route = route
 
 
 class Columnar(Related):

@@ -18,11 +18,13 @@ from xstreamcast.run.temporal import instant_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from xstreamcast.model.structure import Structure
     from xstreamcast.model.time import Instant
-    from xstreamcast.plan.algebra import VarName
+    from xstreamcast.plan.algebra import Plan, VarName
     from xstreamcast.plan.modes.rewrite import Modes
     from xstreamcast.run.continuous.columns.engine import Dirty
     from xstreamcast.run.continuous.columns.table import RegionTable
+    from xstreamcast.run.units import Evaluation
 
 register()
 
@@ -30,13 +32,20 @@ register()
 class ModalColumnar(Columnar):
     """A query of a mode over the tables of its streams."""
 
-    def __init__(self, modes: Modes, plan: Any, evaluation: Any, structures: Any, tables: Any, forwards: bool) -> None:
+    def __init__(
+        self,
+        modes: Modes,
+        plan: Plan,
+        evaluation: Evaluation,
+        structures: Mapping[str, Structure],
+        tables: Mapping[str, RegionTable],
+        forwards: bool,
+    ) -> None:
         self.modes = modes
         self.answers: dict[VarName, bool] = {}
         self._ends = ends_of_windows(modes)
         self._again = False
-        given: Mapping[str, RegionTable] = tables
-        self.open_holes = {name: OpenHoles(table) for name, table in given.items()}
+        self.open_holes = {name: OpenHoles(table) for name, table in tables.items()}
         super().__init__(plan, evaluation, structures, tables, None, forwards)
         for name in self.tables:
             self.tables[name].ask_for_open_holes()

@@ -18,7 +18,7 @@ from xstreamcast.run.continuous.display.shelf import Numbers, Shelf, Shown
 
 if TYPE_CHECKING:
     from xstreamcast.native.vector import Longs
-    from xstreamcast.run.continuous.columns.adjust import Told
+    from xstreamcast.run.continuous.columns.adjust import Shows, Told
     from xstreamcast.run.continuous.columns.engine import Columnar
     from xstreamcast.run.continuous.columns.keyed import Keyed, Row
     from xstreamcast.run.continuous.columns.operated import Operated
@@ -88,7 +88,7 @@ class Rows(InColumns):
             self._take_all(f)
         self.sequence = without(self.sequence, gone)
         anew = self._moved() if self._reordered != self.table.reordered else {}
-        fresh: dict[int, Written | tuple[Written, ...]] = anew
+        fresh: dict[int, Shows] = anew
         for f, said in self.made.changed.items():
             assert not isinstance(said, XStreamError)
             known = self.shown.get(f)
@@ -139,7 +139,7 @@ class Rows(InColumns):
         more = self.more.get(f) if self.more else None
         return self.shown[f] if more is None else more[-1]
 
-    def _moved(self) -> dict[int, Written | tuple[Written, ...]]:
+    def _moved(self) -> dict[int, Shows]:
         """Regions stand in another order: as few as possible are taken off, to be put elsewhere."""
         self._reordered = self.table.reordered
         place = {f: number for number, f in enumerate(self.sequence.tolist())}
@@ -147,7 +147,7 @@ class Rows(InColumns):
         now = self.sequence.tolist()
         stay = in_order([place[f] for f in now])
         moved = [f for number, f in enumerate(now) if number not in stay]
-        said: dict[int, Written | tuple[Written, ...]] = {}
+        said: dict[int, Shows] = {}
         for f in moved:
             more = self.more.get(f)
             own = self.shown[f].said
@@ -156,7 +156,7 @@ class Rows(InColumns):
         self.sequence = without(self.sequence, moved)
         return said
 
-    def _insert(self, fresh: dict[int, Written | tuple[Written, ...]]) -> None:
+    def _insert(self, fresh: dict[int, Shows]) -> None:
         some = self.table.in_order(np.array(list(fresh), np.int64))
         places = self.table.locate(some, self.sequence)
         before, last = self.anchor, -1

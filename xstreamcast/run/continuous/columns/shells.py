@@ -23,8 +23,8 @@ from xstreamcast.plan.passes.shapes import boolean
 from xstreamcast.run.continuous.associate.reach import reached_tags
 from xstreamcast.run.continuous.columns.layout import BEGIN, N_FILLING, N_PLACE, P_HOLE, TO
 from xstreamcast.run.continuous.columns.roles import Refused, Roles, roles_of
+from xstreamcast.run.continuous.columns.routed import Again
 from xstreamcast.run.continuous.columns.splicing import PASSED
-from xstreamcast.run.continuous.related import Related
 from xstreamcast.scan.path import Path
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from xstreamcast.native.vector import Bytes, Longs
     from xstreamcast.plan.algebra import Plan, Unit, VarName
     from xstreamcast.run.continuous.columns.table import RegionTable
+    from xstreamcast.run.continuous.related import Related
 
 _PARENT: Final = ("parent", ast.KindTest("node"), ())
 _MOST: Final = 8 << 20
@@ -84,19 +85,14 @@ def cut_roles(
     return cuts
 
 
-class _Shells(Related):
-    """The units of a query, one of which reads no more than the shells of its records."""
-
-
 def _roles_of_shell(
     units: Related, structures: Mapping[str, Structure], stream: str, unit: Unit, shell: ast.Expr, first: int
 ) -> Roles | None:
     """What tags would be to a unit that looks at no more than the shells of its records."""
     plan, other = units.plan, replace(unit, items=shell)
     passes = [replace(one, units=tuple([other if u == unit else u for u in one.units])) for one in plan.passes]
-    kind = type("ShellsOf", (_Shells,), {"live_type": units.live_type})
     try:
-        again = kind(replace(plan, passes=tuple(passes)), structures)
+        again = Again(replace(plan, passes=tuple(passes)), structures)
         return roles_of(again.live[stream].route, structures[stream], first)
     except Refused:
         return None

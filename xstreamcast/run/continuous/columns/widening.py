@@ -6,13 +6,12 @@ and the columns go on, where all tags that were there still are to each query wh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
-from xstreamcast.run.continuous.columns.engine import Routed
 from xstreamcast.run.continuous.columns.inlet import Inlet
 from xstreamcast.run.continuous.columns.roles import Refused, Roles
+from xstreamcast.run.continuous.columns.routed import Again
 from xstreamcast.run.continuous.planned import known_structures
-from xstreamcast.run.continuous.related import Related
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,12 +19,6 @@ if TYPE_CHECKING:
     from xstreamcast.model.structure import Structure
     from xstreamcast.run.continuous.arrive.inflow import Inflow
     from xstreamcast.run.continuous.query import ContinuousQuery
-
-
-class Again(Related):
-    """The units of a query once more, under another structure."""
-
-    live_type: ClassVar[Any] = Routed
 
 
 def widen(inflow: Inflow, name: str, structure: Structure) -> None:
